@@ -1,22 +1,12 @@
 // The bytes, requests and time of a page load, and that no other host is contacted.
 
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
-import {
-    ADMIN,
-    close,
-    meter,
-    openAs,
-    openBrowser,
-    openPage,
-    sessionOf,
-    sharedServer,
-    shot,
-    sumBytes,
-    weigh,
-} from "./muster.mjs";
+import { runsOf } from "./fleet.mjs";
+import { close, meter, openPage, sessionOf, shot, sumBytes, weigh } from "./muster.mjs";
+import { rows } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
 // Compressed, without the API's answers; the promise for a first load is 150,000.
 const SIGN_IN_BYTES_MAX = 42_500;
@@ -30,7 +20,7 @@ const FIRST_CONTENT_MAX_MS = 12_000; // like the next, for a machine that does m
 const WHOLE_MAX_MS = 15_000;
 const LOADS = 3; // the fastest counts: a busy machine slows some, a slow page all of them
 
-let server, browser, tenant;
+const w = new Suite("heavy");
 
 /** Records layout shifts. */
 const watch = () => {
@@ -42,26 +32,30 @@ const watch = () => {
 };
 
 describe("the cost of a page load", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("heavy", ADMIN);
+    w.begin(() => {
         const names = Array.from({ length: 40 }, (_, i) => `agent-${String(i).padStart(2, "0")}`);
-        await sendRuns(
-            server,
-            tenant,
-            names.flatMap((name) => runsOf(name, 5)),
-        );
+        return w.runs(names.flatMap((name) => runsOf(name, 5)));
     });
 
+    /** A page that loads everything, and what it has loaded; of a person, if there is a session. */
+    async function openWeighed(storageState) {
+        const page = await openPage(w.browser, w.server, { storageState });
+        return { page, weighed: weigh(page, "/api/") };
+    }
+
+    /** What was loaded weighs something, and no more than this; how much. */
+    function checkWeight(sizes, least, most) {
+        const bytes = sumBytes(sizes);
+        assert.ok(bytes > least, `${bytes} bytes: nothing was measured`);
+        assert.ok(bytes <= most, JSON.stringify(sizes, null, 1));
+        return bytes;
+    }
+
     test("the sign-in is small, and inline scripts do not run", async () => {
-        const page = await openPage(browser, server);
-        const weighed = weigh(page, "/api/");
-        await page.goto(server.url);
+        const { page, weighed } = await openWeighed();
+        await page.goto(w.server.url);
         await page.getByRole("button").first().waitFor();
-        const sizes = await weighed();
-        assert.ok(sumBytes(sizes) > 5_000, `${sumBytes(sizes)} bytes: nothing was measured`);
-        assert.ok(sumBytes(sizes) <= SIGN_IN_BYTES_MAX, JSON.stringify(sizes, null, 1));
+        checkWeight(await weighed(), 5_000, SIGN_IN_BYTES_MAX);
         await shot(page, "sign-in");
         assert.deepEqual(page.troubles, []);
         const ran = await page.evaluate(() => {
@@ -72,36 +66,30 @@ describe("the cost of a page load", () => {
         });
         assert.equal(ran, false);
         await page.evaluate(() => new Promise(requestAnimationFrame));
-        assert.ok(
-            page.troubles.some((one) => one.includes("Content Security Policy")),
-            "it was seen",
-        );
+        assert.ok(page.troubles.some((one) => one.includes("Content Security Policy")), "it was seen");
         await page.context().close();
     });
 
     /** A first load of the fleet: what holds for each is checked; returns its times in ms. */
     async function loadFleet(storageState) {
-        const page = await openPage(browser, server, { storageState });
-        const weighed = weigh(page, "/api/");
+        const { page, weighed } = await openWeighed(storageState);
         const busy = await meter(page);
         await page.addInitScript(watch);
         const began = Date.now();
-        await page.goto(`${server.url}/#/t/heavy/fleet`);
-        await page.locator("tbody tr").nth(39).waitFor();
+        await w.go(page, "fleet");
+        await rows(page).nth(39).waitFor();
         const times = { whole: Date.now() - began, busy: await busy() };
         const { shift } = await page.evaluate(() => window.felt);
         times.first = await page.evaluate(
             () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
         );
-        const sizes = await weighed();
-        assert.ok(sumBytes(sizes) > SIGN_IN_BYTES_MAX / 3, `${sumBytes(sizes)} bytes: they were kept`);
-        assert.ok(sumBytes(sizes) <= FLEET_BYTES_MAX, JSON.stringify(sizes, null, 1));
+        const bytes = checkWeight(await weighed(), SIGN_IN_BYTES_MAX / 3, FLEET_BYTES_MAX);
         const asked = new Set(page.asked); // without repeats, for changes that came before the rows
         assert.ok(asked.size <= REQUESTS_MAX, [...asked].join("\n"));
         assert.ok(shift <= SHIFT_MAX, `shift ${shift}`);
         assert.ok(times.first > 0 && times.busy > 0, `${JSON.stringify(times)}: nothing was measured`);
         console.log(
-            `# fleet: ${sumBytes(sizes)} bytes, ${asked.size} requests, first content ` +
+            `# fleet: ${bytes} bytes, ${asked.size} requests, first content ` +
                 `${Math.round(times.first)} ms, rows ${times.whole} ms, busy ` +
                 `${Math.round(times.busy)} ms, shift ${shift.toFixed(3)}`,
         );
@@ -110,7 +98,7 @@ describe("the cost of a page load", () => {
     }
 
     test("a first load of the fleet is small, fast, and does not shift", async () => {
-        const storageState = await sessionOf(server, tenant.email);
+        const storageState = await sessionOf(w.server, w.tenant.email);
         const loads = [];
         for (let i = 0; i < LOADS; i++) loads.push(await loadFleet(storageState));
         const least = (name) => Math.min(...loads.map((one) => one[name]));
@@ -120,21 +108,16 @@ describe("the cost of a page load", () => {
     });
 
     test("the home of a workspace is small, with its chart", async () => {
-        const storageState = await sessionOf(server, tenant.email);
-        const page = await openPage(browser, server, { storageState });
-        const weighed = weigh(page, "/api/");
-        await page.goto(`${server.url}/#/t/heavy/overview`);
+        const { page, weighed } = await openWeighed(await sessionOf(w.server, w.tenant.email));
+        await w.go(page, "overview");
         await page.locator(".column").first().waitFor();
-        const sizes = await weighed();
-        assert.ok(sumBytes(sizes) > SIGN_IN_BYTES_MAX / 3, `${sumBytes(sizes)} bytes: they were kept`);
-        assert.ok(sumBytes(sizes) <= HOME_BYTES_MAX, JSON.stringify(sizes, null, 1));
-        console.log(`# overview: ${sumBytes(sizes)} bytes`);
+        const bytes = checkWeight(await weighed(), SIGN_IN_BYTES_MAX / 3, HOME_BYTES_MAX);
+        console.log(`# overview: ${bytes} bytes`);
         await close(page);
     });
 
-    test("a layout shift would be detected", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/heavy/fleet");
-        await page.locator("tbody tr").first().waitFor();
+    w.test("a layout shift would be detected", "fleet", async (page) => {
+        await rows(page).first().waitFor();
         await page.evaluate(watch);
         await page.evaluate(() => {
             const block = document.createElement("div");
@@ -145,9 +128,8 @@ describe("the cost of a page load", () => {
         await page.context().close();
     });
 
-    test("a busy page would be detected", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/heavy/fleet");
-        await page.locator("tbody tr").first().waitFor();
+    w.test("a busy page would be detected", "fleet", async (page) => {
+        await rows(page).first().waitFor();
         const busy = await meter(page);
         const before = await busy();
         while ((await busy()) - before <= BUSY_MAX_MS)
@@ -157,8 +139,7 @@ describe("the cost of a page load", () => {
         await page.context().close();
     });
 
-    test("all pages together weigh at most 150 kB", async () => {
-        const page = await openAs(browser, server, tenant.email, "/nowhere");
+    w.test("all pages together weigh at most 150 kB", "/nowhere", async (page) => {
         const files = await page.evaluate(async () => {
             const seen = new Set();
             const wanted = [...document.querySelectorAll("script[src], link[href]")].map(
@@ -179,6 +160,5 @@ describe("the cost of a page load", () => {
         assert.ok(files.n > 10, `${files.n} files: nothing was found`);
         assert.ok(files.bytes <= ALL_BYTES_MAX, `${files.bytes} bytes in ${files.n} files`);
         console.log(`# all pages: ${files.bytes} bytes in ${files.n} files`);
-        await close(page);
     });
 });

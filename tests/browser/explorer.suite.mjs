@@ -2,15 +2,20 @@
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { event, runsOf, sendRuns } from "./fleet.mjs";
-import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { event, runsOf } from "./fleet.mjs";
+import { close, shot } from "./muster.mjs";
+import {
+    button, card, count, download, field, fill, gone, heading, link, live, nodesOf, rows, sees, use,
+} from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
 const LONG = 10_000; // events of the long run, more than a page loads at first
 const NODES_MAX = 5_000;
+const w = new Suite("explorer");
 
-let server, browser, tenant, runs, long, twins;
+let runs, long, twins;
 
 /** Two runs that differ in a step, a metric, their tokens and their output. */
 const TWINS = [
@@ -18,157 +23,137 @@ const TWINS = [
     { agent_version: "2.0.0", steps: ["fetch", "fetch", "parse"], rows: 12, tokens: 3000, output: { total: 4, items: { a: 1, c: 5 } } },
 ];
 
+/** The first twin is the older one; each is of a workflow. */
+async function sendTwins(of) {
+    twins = runsOf("twin", 2).reverse();
+    for (const [i, run] of twins.entries()) {
+        const { agent_version, steps, rows, tokens, output } = TWINS[i];
+        const more = { agent_version, workflow_run_id: `night ${i + 1}` };
+        await w.events([
+            event(of, run, "started", 0, more),
+            ...steps.map((category, n) => event(of, run, "in_progress", n + 1, { ...more, category })),
+            event(of, run, "completed", 9000, { ...more, output, metrics: { rows } }),
+        ], of);
+        await w.usage(run.agent, run.id, run.from, "small", tokens, {}, of);
+    }
+}
+
+/** A run over an hour, whose steps are a warning now and then. */
+async function sendLong() {
+    const [first] = runsOf("long-runner", 1);
+    long = { ...first, length: 3_600_000, from: first.from - 3_600_000 };
+    const stepOf = (i) => ({
+        seq: i + 1,
+        category: "work",
+        message: `step ${i}`,
+        level: i % 2_000 === 1_000 ? "warning" : "info",
+    });
+    const at = (i) => (i * long.length) / LONG;
+    await w.events(Array.from({ length: LONG }, (_, i) => event(w.tenant, long, "in_progress", at(i), stepOf(i))));
+}
+
 describe("runs explorer", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("explorer", ADMIN);
+    w.begin(async () => {
         runs = [...runsOf("invoice-reader", 12), ...runsOf("lead-scorer", 6)];
-        await sendRuns(server, tenant, runs);
-        await server.send(tenant, "/api/v1/telemetry/llm", {
-            agent_name: "lead-scorer",
-            run_id: runs[12].id,
-            timestamp: new Date(runs[12].from).toISOString(),
-            model: "small",
-            input_tokens: 1200,
-            output_tokens: 34,
-        });
-        const [first] = runsOf("long-runner", 1);
-        long = { ...first, length: 3_600_000, from: first.from - 3_600_000 };
+        await w.runs(runs);
+        await w.usage("lead-scorer", runs[12].id, runs[12].from, "small", 1200, { output_tokens: 34 });
         await sendLong();
-        await sendTwins(server.addTenant("twins", ADMIN));
+        await sendTwins(w.addTenant("twins"));
     });
 
-    /** The first twin is the older one; each is of a workflow. */
-    async function sendTwins(of) {
-        twins = runsOf("twin", 2).reverse();
-        for (const [i, run] of twins.entries()) {
-            const { agent_version, steps, rows, tokens, output } = TWINS[i];
-            const more = { agent_version, workflow_run_id: `night ${i + 1}` };
-            const events = [
-                event(of, run, "started", 0, more),
-                ...steps.map((category, n) => event(of, run, "in_progress", n + 1, { ...more, category })),
-                event(of, run, "completed", 9000, { ...more, output, metrics: { rows } }),
-            ];
-            await server.send(of, "/api/v1/telemetry/batch", { events });
-            await server.send(of, "/api/v1/telemetry/llm", {
-                agent_name: run.agent,
-                run_id: run.id,
-                timestamp: new Date(run.from).toISOString(),
-                model: "small",
-                input_tokens: tokens,
-                output_tokens: 0,
-            });
+    /** A value of a filter, with its number of runs. */
+    const value = (page, of, name) =>
+        page.getByRole("region", { name: of, exact: true }).getByRole("button", { name });
+    const failedOf = (agent) => runs.filter((run) => run.status === "failed" && (!agent || run.agent === agent));
+    const firstIs = (page, { id }) =>
+        page.waitForFunction((id) => document.querySelector("tbody a.row-link")?.href.endsWith(id), id);
+
+    w.test("runs are found by a part of a name, an error or a message", "runs", async (page) => {
+        await count(page, 19);
+        for (const [fields, n] of [
+            [{ "Search runs": "upstreamtime" }, failedOf().length],
+            [{ "Search runs": "LEAD" }, 6],
+            [{ "Search runs": "", "Error type": "UpstreamTimeout" }, failedOf().length],
+        ]) {
+            await fill(page, fields);
+            await count(page, n);
         }
-    }
-
-    /** Steps over an hour, the last of them an error. */
-    async function sendLong() {
-        const steps = Array.from({ length: LONG }, (_, i) =>
-            event(tenant, long, "in_progress", (i * long.length) / LONG, {
-                seq: i + 1,
-                category: "work",
-                message: `step ${i}`,
-                level: i % 2_000 === 1_000 ? "warning" : "info",
-            }),
-        );
-        for (let i = 0; i < steps.length; i += 500)
-            await server.send(tenant, "/api/v1/telemetry/batch", { events: steps.slice(i, i + 500) });
-    }
-
-    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
-    const rows = (page) => page.locator("tbody tr");
-    const button = (page, name) => page.getByRole("button", { name, exact: true });
-    const until = (page, n) =>
-        page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, n);
-
-    test("runs are found by a part of a name, an error or a message", async () => {
-        const page = await open("/t/explorer/runs");
-        await until(page, 19);
-        const search = page.getByLabel("Search runs", { exact: true });
-        await search.fill("upstreamtime");
-        await until(page, runs.filter((run) => run.status === "failed").length);
-        await search.fill("LEAD");
-        await until(page, 6);
-        assert.match(page.url(), /q=LEAD/);
-        await search.fill("");
-        await page.getByLabel("Error type", { exact: true }).fill("UpstreamTimeout");
-        await until(page, runs.filter((run) => run.status === "failed").length);
-        await page.getByLabel("Error type", { exact: true }).fill("");
-        await page.getByLabel("Version", { exact: true }).fill("9.9");
-        await page.getByText("No runs match").waitFor();
-        await button(page, "Show all runs").click();
-        await until(page, 19);
-        await close(page);
+        assert.match(page.url(), /error_type=UpstreamTimeout/);
+        await fill(page, { "Error type": "", Version: "9.9" });
+        await sees(page, "No runs match");
+        await use(page, "Show all runs");
+        await count(page, 19);
     });
 
     test("a search that finds nothing says where it looked, and goes on in all time", async () => {
-        const of = server.addTenant("searched", ADMIN);
+        const of = w.addTenant("searched");
         const now = Date.now();
         const [old, recent] = [runsOf("clerk", 1, now - 10 * 86_400_000)[0], runsOf("clerk", 1, now)[0]];
-        await server.send(of, "/api/v1/telemetry/batch", {
-            events: [
-                event(of, old, "started", 0),
-                event(of, old, "completed", 9000, { message: "Checked the zebra crossing" }),
-                event(of, recent, "started", 0, { message: "A zebra at the start" }),
-                event(of, recent, "in_progress", 1, { message: "An ordinary step" }),
-            ],
-        });
-        const page = await open("/t/searched/runs");
-        await until(page, 1);
-        await page.getByLabel("Search runs", { exact: true }).fill("zebra");
+        await w.events([
+            event(of, old, "started", 0),
+            event(of, old, "completed", 9000, { message: "Checked the zebra crossing" }),
+            event(of, recent, "started", 0, { message: "A zebra at the start" }),
+            event(of, recent, "in_progress", 1, { message: "An ordinary step" }),
+        ], of);
+        const page = await w.open("/t/searched/runs");
         const none = page.locator(".empty");
-        await none.getByText(/Searched for zebra in runs of the last 7 days: .* or the title .* Earlier steps are not/).waitFor();
+        await count(page, 1);
+        await fill(page, { "Search runs": "zebra" });
+        await sees(none, /Searched for zebra in runs of the last 7 days: .* or the title .* Earlier steps are not/);
         await shot(page, "no-runs-match");
-        await button(page, "Search all time").click();
-        await until(page, 1);
-        assert.equal(await page.getByLabel("Search runs", { exact: true }).inputValue(), "zebra");
+        await use(page, "Search all time");
+        await count(page, 1);
+        assert.equal(await field(page, "Search runs").inputValue(), "zebra");
         assert.match(await rows(page).first().innerText(), /zebra crossing/);
-        await page.getByLabel("Search runs", { exact: true }).fill("giraffe");
-        await none.getByText("in runs of all time").waitFor();
+        await fill(page, { "Search runs": "giraffe" });
+        await sees(none, "in runs of all time");
         assert.equal(await button(page, "Search all time").count(), 0);
         await close(page);
     });
 
-    test("each value of a filter has its number of runs, and leads to as many", async () => {
-        const page = await open("/t/explorer/runs");
-        await until(page, 19);
-        const facet = (name) => page.getByRole("region", { name, exact: true });
-        const value = (of, name) => facet(of).getByRole("button", { name });
-        const failed = runs.filter((run) => run.status === "failed");
-        await value("Agents", "invoice-reader 12").waitFor();
-        await value("Agents", "lead-scorer 6").waitFor();
-        await value("Error types", `UpstreamTimeout ${failed.length}`).waitFor();
-        await page.getByRole("button", { name: `Failed ${failed.length}`, exact: true }).waitFor();
-        await value("Agents", "lead-scorer 6").click();
-        await until(page, 6);
-        const theirs = failed.filter((run) => run.agent === "lead-scorer").length;
-        await value("Error types", `UpstreamTimeout ${theirs}`).click();
-        await until(page, theirs);
-        await value("Agents", `invoice-reader ${failed.length - theirs}`).waitFor(); // instead of it
+    w.test("each value of a filter has its number of runs, and leads to as many", "runs", async (page) => {
+        const failed = failedOf().length;
+        const theirs = failedOf("lead-scorer").length;
+        await sees(page, value(page, "Agents", "invoice-reader 12"), button(page, `Failed ${failed}`));
+        await value(page, "Error types", `UpstreamTimeout ${failed}`).waitFor();
+        await value(page, "Agents", "lead-scorer 6").click();
+        await count(page, 6);
+        await value(page, "Error types", `UpstreamTimeout ${theirs}`).click();
+        await count(page, theirs);
+        await value(page, "Agents", `invoice-reader ${failed - theirs}`).waitFor(); // instead of it
         assert.match(page.url(), /agent_name=lead-scorer/);
-        assert.equal(await value("Agents", "lead-scorer").getAttribute("aria-pressed"), "true");
+        assert.equal(await value(page, "Agents", "lead-scorer").getAttribute("aria-pressed"), "true");
         await shot(page, "facets");
-        await value("Agents", "lead-scorer").click(); // clears it
-        await until(page, failed.length);
-        await close(page);
+        await value(page, "Agents", "lead-scorer").click(); // clears it
+        await count(page, failed);
     });
 
-    test("a part of an agent's name does not empty the list", async () => {
-        const page = await open("/t/explorer/runs");
-        await until(page, 19);
-        const list = await page.getByLabel("Agent", { exact: true }).getAttribute("list");
-        await page.locator(`#${list} option`).first().waitFor({ state: "attached" });
+    w.test("versions and workflows have their numbers of runs, too", "/t/twins/runs", async (page) => {
+        await count(page, 2);
+        await value(page, "Versions", "2.0.0 1").click();
+        await count(page, 1);
+        assert.match(page.url(), /version=2\.0\.0/);
+        await value(page, "Versions", "2.0.0").click();
+        await count(page, 2);
+        await value(page, "Workflow runs", /night 1/).click();
+        await count(page, 1);
+        assert.match(page.url(), /workflow_run_id=night/);
+    });
+
+    w.test("a part of an agent's name does not empty the list", "runs", async (page) => {
+        await count(page, 19);
+        const known = page.locator(`#${await field(page, "Agent").getAttribute("list")} option`);
+        await known.first().waitFor({ state: "attached" });
+        const names = await known.evaluateAll((all) => all.map((one) => one.value));
+        assert.deepEqual(names, ["invoice-reader", "lead-scorer", "long-runner"]);
         const asked = page.asked.length;
-        await page.getByLabel("Agent", { exact: true }).fill("lead");
-        await page.getByLabel("Agent", { exact: true }).fill("lead-scorer");
-        await until(page, 6);
+        await fill(page, { Agent: "lead" });
+        await fill(page, { Agent: "lead-scorer" });
+        await count(page, 6);
         assert.deepEqual(page.asked.slice(asked).filter((url) => /agent_name=lead(&|$)/.test(url)), []);
-        await close(page);
     });
 
-    test("names that come after a part was typed count for it", async () => {
-        const page = await open("/t/explorer/cost", {});
+    w.test("names that come after a part was typed count for it", "cost", async (page) => {
         let answer;
         const asked = new Promise((resolve) => {
             void page.route(/\/agents\?(.*&)?limit=500/, (route) => {
@@ -176,28 +161,26 @@ describe("runs explorer", () => {
                 resolve();
             });
         });
-        await page.goto(`${server.url}/#/t/explorer/runs`);
-        await until(page, 19);
+        await w.go(page, "runs");
+        await count(page, 19);
         await asked;
-        const field = page.getByLabel("Agent", { exact: true });
+        const agent = field(page, "Agent");
         await page.clock.install();
         await page.clock.pauseAt(Date.now() + 60_000);
-        await field.focus();
+        await agent.focus();
         await page.keyboard.type("lead");
         await answer();
-        await page.locator(`#${await field.getAttribute("list")} option`).first().waitFor({ state: "attached" });
+        await page.locator(`#${await agent.getAttribute("list")} option`).first().waitFor({ state: "attached" });
         await page.clock.runFor(300);
         assert.doesNotMatch(page.url(), /agent_name/);
         await page.keyboard.type("-scorer");
         await page.clock.runFor(300);
         await page.waitForURL(/agent_name=lead-scorer$/);
-        await close(page);
-    });
+    }, { fresh: true });
 
-    test("what is typed while a search begins is not lost", async () => {
-        const page = await open("/t/explorer/runs", {});
-        await until(page, 19);
-        const search = page.getByLabel("Search runs", { exact: true });
+    w.test("what is typed while a search begins is not lost", "runs", async (page) => {
+        await count(page, 19);
+        const search = field(page, "Search runs");
         await page.clock.install(); // from here on, time passes only when it is told to
         await page.clock.pauseAt(Date.now() + 60_000);
         await search.focus();
@@ -211,190 +194,135 @@ describe("runs explorer", () => {
         await page.clock.runFor(1000);
         await page.waitForURL(/q=lead-score$/);
         assert.equal(await search.inputValue(), "lead-score ", "a word may follow");
-        await close(page);
-    });
+    }, { fresh: true });
 
-    test("a heading sorts all runs, not only the page, and says so in the address", async () => {
-        const page = await open("/t/explorer/runs?agent_name=invoice-reader");
-        await until(page, 12);
-        await button(page, "Duration").click();
+    const readers = "runs?agent_name=invoice-reader";
+    w.test("a heading sorts all runs, not only the page, and says so in the address", readers, async (page) => {
+        const sorted = (way) => page.locator(`th[aria-sort="${way}"]`).waitFor();
+        await count(page, 12);
+        await use(page, "Duration");
         await page.waitForURL(/order=duration/);
-        await page.locator('th[aria-sort="descending"]').waitFor();
-        const first = () => rows(page).first().locator("a.row-link").getAttribute("href");
-        await page.waitForFunction(
-            (id) => document.querySelector("tbody a.row-link")?.href.endsWith(id),
-            runs[11].id, // the longest of them, but for those that say no duration
-        );
-        await button(page, "Duration").click();
+        await sorted("descending");
+        await firstIs(page, runs[11]); // the longest of them, but for those that say no duration
+        await use(page, "Duration");
         await page.waitForURL(/ascending=true/);
-        await page.waitForFunction(
-            (id) => document.querySelector("tbody a.row-link")?.href.endsWith(id),
-            runs[0].id,
-        );
-        assert.ok((await first()).endsWith(runs[0].id));
+        await firstIs(page, runs[0]);
         await page.goBack();
-        await page.locator('th[aria-sort="descending"]').waitFor();
-        await close(page);
+        await sorted("descending");
     });
 
-    test("every column can be sorted by, what runs spent too", async () => {
-        const page = await open("/t/twins/runs");
-        await until(page, 2);
+    w.test("every column can be sorted by, what runs spent too", "/t/twins/runs", async (page) => {
+        await count(page, 2);
         const heads = page.locator("thead th");
         const names = (await heads.allInnerTexts()).map((name) => name.replace(/[↑↓]/, "").trim());
         assert.ok(names.length >= 10, names.join());
         for (const name of names) {
             await heads.filter({ hasText: name }).getByRole("button").click();
-            await page.waitForFunction(
-                (name) =>
-                    [...document.querySelectorAll('th:not([aria-sort="none"])')].some((one) =>
-                        one.textContent.startsWith(name),
-                    ),
-                name,
-            );
-            await until(page, 2);
+            await page.locator('th:not([aria-sort="none"])', { hasText: name }).waitFor();
+            await count(page, 2);
         }
-        const first = (id) =>
-            page.waitForFunction((id) => document.querySelector("tbody a.row-link")?.href.endsWith(id), id);
-        await page.goto(`${server.url}/#/t/twins/runs`);
-        await button(page, "Tokens").click();
+        await w.go(page, "/t/twins/runs");
+        await use(page, "Tokens");
         await page.waitForURL(/order=tokens/);
-        await first(twins[1].id);
-        await button(page, "Tokens").click();
+        await firstIs(page, twins[1]);
+        await use(page, "Tokens");
         await page.waitForURL(/ascending=true/);
-        await first(twins[0].id);
-        await close(page);
+        await firstIs(page, twins[0]);
     });
 
-    test("tokens, cost and version of a run are in its row", async () => {
-        const page = await open("/t/explorer/runs?agent_name=lead-scorer");
-        await until(page, 6);
+    w.test("tokens, cost and version of a run are in its row", "runs?agent_name=lead-scorer", async (page) => {
+        await count(page, 6);
         const row = rows(page).filter({ has: page.locator(`a[href$="${runs[12].id}"]`) });
-        await row.getByText("1,234").waitFor();
-        await row.getByText("no price").waitFor();
-        await row.getByText("1.4.0").waitFor();
+        await sees(row, "1,234", "no price", "1.4.0");
         await shot(page, "explorer");
-        await close(page);
     });
 
-    test("new runs wait above the list until they are wanted", async () => {
-        const page = await open("/t/explorer/runs?agent_name=invoice-reader");
-        await until(page, 12);
-        await page.getByText("Live", { exact: true }).waitFor();
-        const before = await rows(page).first().locator("a").getAttribute("href");
-        await sendRuns(server, tenant, runsOf("invoice-reader", 2, Date.now() + 1_200_000));
+    w.test("new runs wait above the list until they are wanted", readers, async (page) => {
+        await count(page, 12);
+        await live(page).waitFor();
+        const first = () => rows(page).first().locator("a").getAttribute("href");
+        const before = await first();
+        await w.runs(runsOf("invoice-reader", 2, Date.now() + 1_200_000));
         await button(page, "2 new runs").waitFor();
-        assert.equal(await rows(page).first().locator("a").getAttribute("href"), before);
-        assert.equal(await rows(page).count(), 12);
-        await button(page, "2 new runs").click();
-        await until(page, 14);
-        await button(page, "2 new runs").waitFor({ state: "detached" });
-        await close(page);
+        assert.deepEqual([await first(), await rows(page).count()], [before, 12]);
+        await use(page, "2 new runs");
+        await count(page, 14);
+        await gone(page, button(page, "2 new runs"));
     });
 
-    test("a view is saved, opened again, and forgotten", async () => {
-        const page = await open("/t/explorer/runs?status=failed&q=timeout", {});
+    w.test("a view is saved, opened again, and forgotten", "runs?status=failed&q=timeout", async (page) => {
         await rows(page).first().waitFor();
-        await button(page, "Views").click();
-        await page.getByLabel("Name").fill("Time-outs");
-        await button(page, "Save this view").click();
-        await page.getByRole("link", { name: "Time-outs" }).waitFor();
-        await page.goto(`${server.url}/#/t/explorer/runs`);
+        await use(page, "Views");
+        await fill(page, { Name: "Time-outs" });
+        await use(page, "Save this view");
+        await link(page, "Time-outs").waitFor();
+        await w.go(page, "runs");
         await page.reload();
         await rows(page).first().waitFor();
-        await button(page, "Views").click();
-        await page.getByRole("link", { name: "Time-outs" }).click();
+        await use(page, "Views");
+        await link(page, "Time-outs").click();
         await page.waitForURL(/status=failed&q=timeout/);
-        await button(page, "Views").click();
-        await button(page, "Forget Time-outs").click();
-        await page.getByRole("link", { name: "Time-outs" }).waitFor({ state: "detached" });
-        await close(page);
-    });
+        await use(page, "Views", "Forget Time-outs");
+        await gone(page, link(page, "Time-outs"));
+    }, { fresh: true });
 
-    test("an export has exactly the runs that the filters leave", async () => {
-        const page = await open("/t/explorer/runs?status=failed&agent_name=lead-scorer");
+    const theirs = "runs?status=failed&agent_name=lead-scorer";
+    w.test("an export has exactly the runs that the filters leave", theirs, async (page) => {
         await rows(page).first().waitFor();
         const shown = await rows(page).count();
-        await button(page, "Export").click();
-        const [download] = await Promise.all([
-            page.waitForEvent("download"),
-            button(page, "Download").click(),
-        ]);
-        const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+        await use(page, "Export");
+        const lines = readFileSync((await download(page)).path, "utf8").trim().split("\n");
         assert.equal(lines[0].split(",")[0], "run_id");
         const ids = lines.slice(1).flatMap((line) => /^[0-9a-f-]{36}/.exec(line) ?? []);
-        const wanted = runs.filter((run) => run.agent === "lead-scorer" && run.status === "failed");
-        assert.deepEqual(ids.sort(), wanted.map((run) => run.id).sort());
+        assert.deepEqual(ids.sort(), failedOf("lead-scorer").map((run) => run.id).sort());
         assert.equal(ids.length, shown);
         const events = page.getByRole("link", { name: "All events of the period instead" });
         assert.match(await events.getAttribute("href"), /export\/events\?format=csv&time_range=7d$/);
-        await close(page);
     });
 
-    test("a run leads to those before and after it, and is compared with the one before", async () => {
-        const page = await open(`/t/explorer/runs/${runs[13].id}`);
-        const link = (name) => page.getByRole("link", { name, exact: true });
-        await link("Previous").waitFor();
-        assert.ok((await link("Previous").getAttribute("href")).endsWith(runs[14].id));
-        assert.ok((await link("Next").getAttribute("href")).endsWith(runs[12].id));
-        const raw = await page.request.get(new URL(await link("Raw JSON").getAttribute("href"), server.url).href);
+    const middle = () => `runs/${runs[13].id}`;
+    w.test("a run leads to those before and after it, and is compared with the one before", middle, async (page) => {
+        const leadsTo = async (name) => link(page, name).getAttribute("href");
+        await link(page, "Previous").waitFor();
+        assert.ok((await leadsTo("Previous")).endsWith(runs[14].id));
+        assert.ok((await leadsTo("Next")).endsWith(runs[12].id));
+        const raw = await page.request.get(new URL(await leadsTo("Raw JSON"), w.server.url).href);
         const { run, events } = await raw.json();
         assert.deepEqual([run.run_id, events.length], [runs[13].id, 10]);
-        await link("Compare with the run before").click();
-        await page.getByRole("heading", { name: "Compare two runs" }).waitFor();
+        await link(page, "Compare with the run before").click();
+        await heading(page, "Compare two runs").waitFor();
         const row = (name) => rows(page).filter({ hasText: name }).first();
-        await row("Duration").waitFor();
+        await sees(page, row("Duration"), row("fetch"));
         assert.match(await row("Duration").getAttribute("class"), /differs/);
         assert.doesNotMatch(await row("Version").getAttribute("class"), /differs/);
-        await row("fetch").waitFor();
         await shot(page, "compare");
-        await page.getByLabel("First run").selectOption(runs[16].id); // any other run of the agent
+        await fill(page, { "First run": runs[16].id }); // any other run of the agent
         await page.locator(`tbody a[href$="${runs[16].id}"]`).waitFor();
         assert.match(page.url(), new RegExp(`a=${runs[16].id}`));
-        await close(page);
     });
 
-    test("two runs are compared by steps, metrics, tokens and output", async () => {
-        const page = await open(`/t/twins/compare?a=${twins[0].id}&b=${twins[1].id}`);
-        const row = (card, name) =>
-            page
-                .locator(".card")
-                .filter({ has: page.getByRole("heading", { name: card }) })
-                .locator("tbody tr")
-                .filter({ has: page.getByText(name, { exact: true }) });
-        const sides = async (card, name) => (await row(card, name).locator("td").allInnerTexts()).slice(1);
-        await row("At a glance", "Tokens").getByText("3,000").waitFor();
-        assert.deepEqual(await sides("At a glance", "Tokens"), ["1,000", "3,000"]);
-        assert.deepEqual(await sides("Steps by category", "fetch"), ["1", "2"]);
-        assert.deepEqual(await sides("Steps by category", "parse"), ["1", "1"]);
-        assert.deepEqual(await sides("Metrics", "rows"), ["10", "12"]);
-        assert.deepEqual(await sides("Output", "total"), ["3", "4"]);
-        assert.deepEqual(await sides("Output", "items.b"), ["2", "–"]);
-        assert.deepEqual(await sides("Output", "items.c"), ["–", "5"]);
-        assert.equal(await row("Output", "items.a").count(), 0); // it is the same
-        const differs = async (name) => /differs/.test(await row("Steps", name).getAttribute("class"));
-        assert.deepEqual([await differs("fetch"), await differs("parse")], [true, false]);
-        await close(page);
+    const both = () => `/t/twins/compare?a=${twins[0].id}&b=${twins[1].id}`;
+    w.test("two runs are compared by steps, metrics, tokens and output", both, async (page) => {
+        const row = (of, name) =>
+            card(page, of).locator("tbody tr").filter({ has: page.getByText(name, { exact: true }) });
+        await sees(row("At a glance", "Tokens"), "3,000");
+        for (const [of, name, ...sides] of [
+            ["At a glance", "Tokens", "1,000", "3,000"],
+            ["Steps by category", "fetch", "1", "2"],
+            ["Steps by category", "parse", "1", "1"],
+            [/^Metrics/, "rows", "10", "12"],
+            [/^Output/, "total", "3", "4"],
+            [/^Output/, "items.b", "2", "–"],
+            [/^Output/, "items.c", "–", "5"],
+        ]) {
+            assert.deepEqual((await row(of, name).locator("td").allInnerTexts()).slice(1), sides, name);
+            assert.equal(/differs/.test(await row(of, name).getAttribute("class")), sides[0] !== sides[1], name);
+        }
+        assert.equal(await row(/^Output/, "items.a").count(), 0); // it is the same
     });
 
-    test("versions and workflows have their numbers of runs, too", async () => {
-        const page = await open("/t/twins/runs");
-        await until(page, 2);
-        const value = (of, name) =>
-            page.getByRole("region", { name: of, exact: true }).getByRole("button", { name });
-        await value("Versions", "2.0.0 1").click();
-        await until(page, 1);
-        assert.match(page.url(), /version=2\.0\.0/);
-        await value("Versions", "2.0.0").click();
-        await until(page, 2);
-        await value("Workflow runs", /night 1/).click();
-        await until(page, 1);
-        assert.match(page.url(), /workflow_run_id=night/);
-        await close(page);
-    });
-
-    test("a long run is drawn whole, searched, filtered, and read from its end", async () => {
-        const page = await open(`/t/explorer/runs/${long.id}`);
+    const whole = () => `runs/${long.id}`;
+    w.test("a long run is drawn whole, searched, filtered, and read from its end", whole, async (page) => {
         const ticks = page.locator(".waterfall .tick");
         await ticks.first().waitFor();
         const at = await ticks.evaluateAll((all) => all.map((one) => parseFloat(one.style.left)));
@@ -403,12 +331,11 @@ describe("runs explorer", () => {
         assert.ok(Math.max(...gaps) < 2, "nothing of the timeline is left out");
         const legend = page.locator(".card", { has: page.locator(".waterfall") }).getByLabel("Legend");
         const fillOf = (found) =>
-            found.evaluate((one) => {
+            found.first().evaluate((one) => {
                 const { backgroundColor, backgroundImage, opacity } = getComputedStyle(one);
                 return [backgroundColor, backgroundImage, opacity].join(" ");
             });
-        const bar = page.locator(".waterfall .lane .bar").first();
-        assert.equal(await fillOf(legend.locator("i.bar").first()), await fillOf(bar));
+        assert.equal(await fillOf(legend.locator("i.bar")), await fillOf(page.locator(".waterfall .lane .bar")));
         assert.deepEqual((await legend.locator("span").allInnerTexts()).map((text) => text.trim()), [
             "first to last event",
             "until the next event of the run",
@@ -416,38 +343,32 @@ describe("runs explorer", () => {
         ]);
         const events = page.locator(".card:not(.errors) .events .event");
         await events.first().waitFor();
-        await button(page, "Jump to the end").click();
+        await use(page, "Jump to the end");
         await events.getByText(`step ${LONG - 1}`, { exact: true }).waitFor();
         await button(page, "Show earlier events").waitFor();
         const loaded = page.asked.filter((url) => url.includes("/events?"));
         assert.ok(loaded.length <= 12, `the run was loaded whole: ${loaded}`);
-        await page.getByLabel("Level").selectOption("warning");
-        await page.getByText("5 of 10,000 events").waitFor();
-        await page.waitForFunction(() => document.querySelectorAll(".event.warn").length === 5);
+        await fill(page, { Level: "warning" });
+        await sees(page, "5 of 10,000 events");
+        await count(page, 5, ".event.warn");
         assert.equal(await events.count(), 5);
-        await page.getByLabel("Search events").fill("step 7000");
-        await page.getByText("1 of 10,000 events").waitFor();
+        await fill(page, { "Search events": "step 7000" });
+        await sees(page, "1 of 10,000 events");
         await events.getByText("step 7000", { exact: true }).waitFor();
-        await close(page);
     });
 
-    test("a long run loads as it is scrolled, and few of its events are drawn", async () => {
-        const page = await open(`/t/explorer/runs/${long.id}`);
+    w.test("a long run loads as it is scrolled, and few of its events are drawn", whole, async (page) => {
         const seen = (i) =>
             page.waitForFunction((text) => {
                 scrollTo(0, document.body.scrollHeight);
-                const all = [...document.querySelectorAll(".event .text")];
-                return all.some((one) => one.textContent === text);
+                return [...document.querySelectorAll(".event .text")].some((one) => one.textContent === text);
             }, `step ${i}`);
         for (const i of [150, 350, 550, 750, 950]) await seen(i);
         await page.waitForFunction(() => document.querySelectorAll(".event").length <= 400);
-        const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
-        assert.ok(nodes <= NODES_MAX, `${nodes} nodes`);
+        assert.ok((await nodesOf(page)) <= NODES_MAX, `${await nodesOf(page)} nodes`);
         await page.evaluate(() => scrollTo(0, 0));
         await page.getByText("step 0", { exact: true }).waitFor();
-        await button(page, "By category").click();
-        await button(page, "Show work").click();
+        await use(page, "By category", "Show work");
         await page.locator(".group").getByText("step 5", { exact: true }).waitFor();
-        await close(page);
     });
 });

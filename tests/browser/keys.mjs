@@ -3,6 +3,8 @@
 
 import assert from "node:assert/strict";
 
+import { gone, sees, titled } from "./portal.mjs";
+
 const PRESSES_MAX = 90; // of Tab, until something is reached
 
 /** In the page: functions for the ones below. */
@@ -75,8 +77,9 @@ export class Keys {
         return this.ask(() => window.keys.now());
     }
 
-    /** Presses Tab until the focus is on what has this name, and sees it there. */
-    async to(name, key = "Tab", { field = false } = {}) {
+    /** Presses Tab until the focus is on what has this name, and sees it there; "Alert above…" begins so. */
+    async to(text, key = "Tab", { field = false } = {}) {
+        const name = String(text).endsWith("…") ? new RegExp(`^${text.slice(0, -1)}`) : text;
         const wanted = [String(name), name instanceof RegExp ? name.source : null];
         await this.page.evaluate(inPage);
         await this.page.waitForFunction((one) => window.keys?.isThere(one), wanted);
@@ -101,6 +104,12 @@ export class Keys {
         await this.press(key);
     }
 
+    /** The same with one that is before what has the focus. */
+    async back(name, key = "Enter") {
+        await this.to(name, "Shift+Tab");
+        await this.press(key);
+    }
+
     /** Goes to a field, replaces what is in it, and stays there. */
     async fill(name, text) {
         await this.to(name, "Tab", { field: true });
@@ -120,14 +129,19 @@ export class Keys {
     }
 
     /** Waits for what an action shows; the focus must be somewhere then. */
-    async sees(text, state = "visible") {
-        const what = typeof text === "string" ? this.page.getByText(text).first() : text;
-        await what.waitFor({ state });
+    async sees(...all) {
+        await sees(this.page, ...all);
         await this.kept();
     }
 
-    async gone(what) {
-        await this.sees(what, "detached");
+    async gone(...all) {
+        await gone(this.page, ...all);
+        await this.kept();
+    }
+
+    /** Waits for an address. */
+    at(pattern) {
+        return this.page.waitForURL(pattern);
     }
 
     /** The focus is on something that is there. */
@@ -145,6 +159,31 @@ export class Keys {
         await this.page.waitForFunction(inside); // the focus goes into what opens
     }
 
+    /** Opens a dialog by its button, fills it, and ends it by another button or by Enter: a text is typed, a
+     * number takes so many choices further down, true checks. */
+    async form(opener, fields, verb) {
+        await this.use(opener);
+        await this.dialog();
+        for (const [label, value] of Object.entries(fields)) {
+            if (typeof value === "number") await this.choose(label, value);
+            else if (value === true) await this.use(label, "Space");
+            else await this.fill(label, value);
+        }
+        if (verb === undefined) await this.press("Enter");
+        else await this.use(verb);
+    }
+
+    /** The same, and the dialog closes. */
+    async set(opener, fields, verb) {
+        await this.form(opener, fields, verb);
+        await this.closed();
+    }
+
+    /** Presses a button, and confirms what it asks. */
+    confirm(opener, verb) {
+        return this.set(opener, {}, verb);
+    }
+
     /** The dialog has closed, and the focus is back on the page. */
     async closed() {
         await this.page.getByRole("dialog").waitFor({ state: "detached" });
@@ -157,7 +196,7 @@ export class Keys {
         await this.page.keyboard.type(title); // without waiting for the field
         await this.page.getByRole("option", { name: new RegExp(`^${title}`) }).first().waitFor();
         await this.press("Enter");
-        await this.page.getByRole("heading", { level: 1, name: heading }).waitFor();
+        await titled(this.page, heading);
         await this.page.getByRole("dialog").waitFor({ state: "detached" });
         await this.kept();
     }

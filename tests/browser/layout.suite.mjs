@@ -3,19 +3,22 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
 import { fillArabic } from "./arabic.mjs";
-import { event, runsOf, sendRuns } from "./fleet.mjs";
-import { close, openAs, openBrowser, openPage, Person, Server, shot } from "./muster.mjs";
+import { event, runsOf } from "./fleet.mjs";
+import { close, openPage, shot } from "./muster.mjs";
 import { placesOf, visit } from "./places.mjs";
+import { gone, option, rows } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 import { smallTargets } from "./targets.mjs";
 
 const WIDTHS = [320, 380, 600, 768, 820, 1024, 1280, 1920, 2560];
 const POINTED = [380, 1280]; // where targets are looked at
-const HEIGHT = 900;
-const ROOT_ADMIN = "root@example.org"; // may see every page
-const SLUG = "wide";
+const height = 900;
+const email = "root@example.org"; // may see every page
+const AS_ROOT = { email, fresh: true };
+const w = new Suite("wide", { settings: [] });
 
 /** A word without a place to break it. */
 const word = (length, start = "") => start.padEnd(length, "abcdefghij-klmnop_qrstuvwxyz");
@@ -28,58 +31,45 @@ const NAMELESS = [
     ...["account", "platform", "platform-users", "platform-groups", "platform-vault"],
 ];
 
-let server, browser, tenant;
-
 /** A run with the longest texts there may be, one step of a workflow. */
 function longRun(run_id, agent, status) {
     const run = { agent, id: run_id, from: Date.now() - 3_600_000 };
     const text = word(16_000, "Traceback: ");
     const more = { workflow_run_id: WORKFLOW, category: LONG, source: LONG, message: text };
+    const failed = status === "failed" ? { error_type: LONG, error_message: text } : {};
+    const end = { ...failed, output: { [LONG]: text }, links: [`https://example.org/${LONG}`] };
     return [
-        event(tenant, run, "started", 0, { ...more, agent_version: word(64) }),
-        event(tenant, run, "in_progress", 1000, { ...more, metrics: { [word(200)]: 1.7e308 } }),
-        event(tenant, run, "in_progress", 2000, { ...more, metrics: { [word(200)]: -1.7e308 } }),
-        event(tenant, run, status, 3000, {
-            ...more,
-            ...(status === "failed" ? { error_type: LONG, error_message: text } : {}),
-            output: { [LONG]: text },
-            links: [`https://example.org/${LONG}`],
-        }),
-    ];
+        ["started", { agent_version: word(64) }],
+        ["in_progress", { metrics: { [word(200)]: 1.7e308 } }],
+        ["in_progress", { metrics: { [word(200)]: -1.7e308 } }],
+        [status, end],
+    ].map(([kind, own], i) => event(w.tenant, run, kind, 1000 * i, { ...more, ...own }));
 }
 
 async function fill() {
-    const send = (path, body) => server.send(tenant, path, body);
     const io = [{ key: word(200), type: word(200) }];
-    for (const agent_name of [LONG, "payment-preparer"])
-        await send("/api/v1/agents/register", {
-            agent_name,
+    const param = { key: word(120), label: word(200), help: word(500), value_type: "string" };
+    for (const agent of [LONG, "payment-preparer"])
+        await w.register(agent, {
             agent_version: word(64),
             description: word(2000),
             interval_seconds: 3600,
             business_kpis: [{ key: word(200), label: word(200), unit: "money:EUR", agg: "sum" }],
             inputs: io,
             outputs: [{ key: word(190), type: "string" }],
-            config_schema: {
-                params: [{ key: word(120), label: word(200), help: word(500), value_type: "string" }],
-            },
+            config_schema: { params: [param] },
         });
-    const events = [
-        ...longRun(failedRun, LONG, "failed"),
-        ...longRun(randomUUID(), "payment-preparer", "completed"),
-    ];
-    await send("/api/v1/telemetry/batch", { events });
-    await sendRuns(server, tenant, ["invoice-reader", "uptime-probe"].flatMap((name) => runsOf(name, 20)));
-    const report = { agent_name: LONG, run_id: failedRun, timestamp: new Date().toISOString() };
+    await w.events([...longRun(failedRun, LONG, "failed"), ...longRun(randomUUID(), "payment-preparer", "completed")]);
+    await w.runs(["invoice-reader", "uptime-probe"].flatMap((name) => runsOf(name, 20)));
     const breakdowns = [{ metric: word(200), by: word(200), slices: { [word(200)]: -1e300 } }];
-    await send("/api/v1/telemetry/business", { ...report, metrics: { [word(200)]: -1e300 }, breakdowns });
-    await send("/api/v1/telemetry/llm", { ...report, model: word(200), input_tokens: 9e12, calls: 1 });
-    await settle(await Person.signIn(server, ROOT_ADMIN));
+    await w.business(LONG, failedRun, Date.now(), { [word(200)]: -1e300 }, { breakdowns });
+    await w.usage(LONG, failedRun, Date.now(), word(200), 9e12, { calls: 1 });
+    await settle(await w.person(email));
 }
 
 /** Long texts in what people set. */
 async function settle(person) {
-    const base = `/api/v1/tenants/${SLUG}`;
+    const base = "/api/v1/tenants/wide";
     const agent = `${base}/agents/${LONG}`;
     const label = word(200, "key of ");
     await person.ask("POST", `${base}/keys`, { label, agent_name: LONG });
@@ -89,21 +79,33 @@ async function settle(person) {
     await person.ask("PUT", `${agent}/model`, { model: word(200) });
     for (const document of [word(3000), word(2999)])
         await person.ask("PUT", `${agent}/document`, { document });
-    const lists = { allow: [LONG], deny: [LONG] };
-    await person.ask("PUT", `${agent}/command-policy`, { mode: "allowlist", ...lists });
+    await person.ask("PUT", `${agent}/command-policy`, { mode: "allowlist", allow: [LONG], deny: [LONG] });
 }
 
-describe("every page fits its window", () => {
-    before(async () => {
-        server = await Server.start();
-        browser = await openBrowser();
-        tenant = server.addTenant(SLUG);
-        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
-        server.addUser(`${word(60)}@example.org`, "--tenant", SLUG, "--role", "member");
-        await fill();
+/** Looks at the page at each of these widths, once this is there. */
+const atWidths = (widths, ready, look) => async (page) => {
+    await page.locator(ready).first().waitFor();
+    for (const width of widths) {
+        await page.setViewportSize({ width, height });
+        await look(page, width);
+    }
+};
+
+/** How much of each row of a box its parts fill. */
+const filledRows = (box) =>
+    box.evaluate((box) => {
+        const used = new Map();
+        for (const { top, width } of [...box.children].map((one) => one.getBoundingClientRect()))
+            used.set(top, (used.get(top) ?? 0) + width);
+        return [...used.values()].map((one) => one / box.clientWidth);
     });
 
-    after(() => server?.stop());
+describe("every page fits its window", () => {
+    w.begin(async () => {
+        w.server.addUser(email, "--role", "platform_admin");
+        w.server.addUser(`${word(60)}@example.org`, "--tenant", "wide", "--role", "member");
+        await fill();
+    });
 
     /** How far the page can be scrolled sideways; charts are resized a frame later. */
     async function excess(page) {
@@ -139,15 +141,13 @@ describe("every page fits its window", () => {
                 .map((one) => one.outerHTML.slice(0, 160)),
         );
 
-    test("nothing scrolls sideways from 320 to 2560 pixels, and targets have 24 by 24", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
-        const names = { agent: LONG, run_id: failedRun, workflow: WORKFLOW };
+    w.test("nothing scrolls sideways from 320 to 2560 pixels, and targets have 24 by 24", "fleet", async (page) => {
         const wide = [];
         const small = new Map(); // where each is, by its text
-        for (const place of placesOf(SLUG, names)) {
-            await visit(page, server, place);
+        for (const place of placesOf("wide", { agent: LONG, run_id: failedRun, workflow: WORKFLOW })) {
+            await visit(page, w.server, place);
             for (const width of WIDTHS) {
-                await page.setViewportSize({ width, height: HEIGHT });
+                await page.setViewportSize({ width, height });
                 const over = await excess(page);
                 if (over > 0) wide.push(`${place.name} at ${width}: ${over} pixels too wide`);
                 if (width === 1280) {
@@ -160,11 +160,9 @@ describe("every page fits its window", () => {
         }
         assert.deepEqual(wide, []);
         assert.deepEqual([...small], []);
-        await close(page);
-    });
+    }, AS_ROOT);
 
-    test("targets that are too small and too close are found", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/connect`, {});
+    w.test("targets that are too small and too close are found", "connect", async (page) => {
         await page.locator(".snippet").first().waitFor();
         assert.deepEqual(await smallTargets(page), []);
         await page.evaluate(() => {
@@ -177,8 +175,7 @@ describe("every page fits its window", () => {
             }
         });
         assert.equal((await smallTargets(page)).length, 2);
-        await close(page);
-    });
+    }, AS_ROOT);
 
     /** Texts with Arabic letters that no element isolates, and English words that are laid out from
      * right to left because such a text is among them. */
@@ -203,9 +200,8 @@ describe("every page fits its window", () => {
         });
 
     test("what agents and people name is laid out in its own direction, on every page", async () => {
-        const run = await fillArabic(server, await Person.signIn(server, ROOT_ADMIN));
-        const page = await openAs(browser, server, ROOT_ADMIN, "/t/arabic/fleet", {});
-        const names = { agent: run.agent, run_id: run.id, workflow: "شهر" };
+        const run = await fillArabic(w.server, await w.person(email));
+        const page = await w.open("/t/arabic/fleet", AS_ROOT);
         const wrong = new Set();
         const silent = [];
         const look = async (name) => {
@@ -213,18 +209,18 @@ describe("every page fits its window", () => {
             if (found.texts === 0) silent.push(name);
             for (const one of found.wrong) wrong.add(`${name}: ${one}`);
         };
-        for (const place of placesOf("arabic", names)) {
-            await visit(page, server, place);
+        for (const place of placesOf("arabic", { agent: run.agent, run_id: run.id, workflow: "شهر" })) {
+            await visit(page, w.server, place);
             if (!NAMELESS.includes(place.name))
                 await page.waitForFunction(() => /[\u0600-\u06ff]/.test(document.querySelector("main").innerText));
             await look(place.name);
         }
-        await page.goto(`${server.url}/#/t/arabic/business?kpi=${encodeURIComponent(`${run.agent}/invoices`)}`);
+        await w.go(page, `/t/arabic/business?kpi=${encodeURIComponent(`${run.agent}/invoices`)}`);
         await page.locator(".kpi-detail .facts").waitFor();
         await look("a KPI");
         await page.keyboard.press("/");
         await page.keyboard.type(run.agent.slice(0, 4));
-        await page.getByRole("option", { name: run.agent }).first().waitFor();
+        await option(page, run.agent).first().waitFor();
         await look("the search");
         assert.deepEqual(silent.filter((name) => !NAMELESS.includes(name)), []);
         assert.deepEqual([...wrong], []);
@@ -276,37 +272,28 @@ describe("every page fits its window", () => {
         });
 
     test("nothing in a row of the fleet is drawn over something else of it", async () => {
-        const dense = server.addTenant("dense");
+        const dense = w.addTenant("dense");
         const names = ["price-watcher", "invoice-reader", "support-triage-night-shift", "uptime-probe"];
         const agents = Array.from({ length: 13 }, (_, i) => `${names[i % names.length]}-${i}`);
-        for (const [i, agent_name] of agents.entries()) {
-            await server.send(dense, "/api/v1/agents/register", {
-                agent_name,
-                agent_version: `4.${i}.0-rc.1`,
-                interval_seconds: i % 3 === 0 ? null : 86_400, // null: "Active (no schedule)"
-            });
+        for (const [i, agent] of agents.entries()) {
+            const interval_seconds = i % 3 === 0 ? null : 86_400; // null: "Active (no schedule)"
+            await w.register(agent, { agent_version: `4.${i}.0-rc.1`, interval_seconds }, dense);
             if (i % 4 === 3) continue; // "Never reported"
-            const runs = runsOf(agent_name, 12);
-            await sendRuns(server, dense, runs);
-            await server.send(dense, "/api/v1/telemetry/llm", {
-                agent_name,
-                run_id: runs[0].id,
-                timestamp: new Date().toISOString(),
-                model: "gpt-5-mini",
-                input_tokens: 1_234_567 * i,
-            });
+            const runs = runsOf(agent, 12);
+            await w.runs(runs, dense);
+            await w.usage(agent, runs[0].id, Date.now(), "gpt-5-mini", 1_234_567 * i, {}, dense);
         }
         const until = new Date(Date.now() + 86_400_000).toISOString();
-        const admin = await Person.signIn(server, dense.email);
-        for (const agent_name of agents.slice(0, 4))
-            await admin.ask("PUT", `/api/v1/tenants/dense/agents/${agent_name}/mute`, { until });
-        const page = await openAs(browser, server, dense.email, "/t/dense/fleet", {});
-        await page.locator("table.fleet tbody:not(.gap) tr").nth(agents.length - 1).waitFor();
+        const admin = await w.person(dense.email);
+        for (const agent of agents.slice(0, 4))
+            await admin.ask("PUT", `/api/v1/tenants/dense/agents/${agent}/mute`, { until });
+        const page = await w.open("/t/dense/fleet", { email: dense.email, fresh: true });
+        await rows(page).nth(agents.length - 1).waitFor();
         const found = [];
         for (const colorScheme of ["light", "dark"]) {
             await page.emulateMedia({ colorScheme });
             for (const width of [390, 600, 820, 1024, 1440]) {
-                await page.setViewportSize({ width, height: HEIGHT });
+                await page.setViewportSize({ width, height });
                 await excess(page);
                 await shot(page, `fleet-${width}-${colorScheme}`);
                 for (const one of await crossings(page)) found.push(`${width} ${colorScheme}: ${one}`);
@@ -316,12 +303,9 @@ describe("every page fits its window", () => {
         await close(page);
     });
 
-    test("the texts of a row stand in one line, links to lists too", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/workflows?since=all`, {});
-        await page.setViewportSize({ width: 1280, height: HEIGHT });
-        const row = page.locator("main tbody tr").first();
-        await row.locator("td.number a:not(.row-link)").first().waitFor();
-        const middles = await row.locator("td.number").evaluateAll((cells) =>
+    const link = "main tbody tr td.number a:not(.row-link)";
+    const inLine = atWidths([1280], link, async (page) => {
+        const middles = await rows(page.locator("main")).first().locator("td.number").evaluateAll((cells) =>
             cells.map((cell) => {
                 const text = document.createRange();
                 text.selectNodeContents(cell.querySelector("a") ?? cell);
@@ -331,80 +315,109 @@ describe("every page fits its window", () => {
         );
         assert.ok(middles.length >= 3, `${middles.length} numbers`);
         assert.ok(Math.max(...middles) - Math.min(...middles) <= 2, `${middles}`);
-        await close(page);
     });
+    w.test("the texts of a row stand in one line, links to lists too", "workflows?since=all", inLine, AS_ROOT);
 
-    test("the overview has no gap beside its cards", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/overview`, {});
-        await page.locator(".overview > :last-child .card").waitFor();
-        for (const width of [380, 768, 1024, 1280, 1440, 1920, 2560]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            const rows = await page.locator(".overview").evaluate((box) => {
-                const used = new Map();
-                for (const { top, width } of [...box.children].map((one) => one.getBoundingClientRect()))
-                    used.set(top, (used.get(top) ?? 0) + width);
-                return [...used.values()].map((one) => one / box.clientWidth);
-            });
-            assert.ok(Math.min(...rows) > 0.9, `at ${width} the rows are filled ${rows}`);
-        }
-        await close(page);
+    const withoutGap = atWidths([380, 768, 1024, 1280, 1440, 1920, 2560], ".overview > :last-child .card", async (page, width) => {
+        const filled = await filledRows(page.locator(".overview"));
+        assert.ok(Math.min(...filled) > 0.9, `at ${width} the rows are filled ${filled}`);
     });
+    w.test("the overview has no gap beside its cards", "overview", withoutGap, AS_ROOT);
 
-    test("recent runs of an agent are one line of squares", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/fleet`, {});
+    const oneLine = atWidths([380, 1280, 1920], "table.fleet", async (page, width) => {
         const squares = page.locator("tr", { hasText: "invoice-reader" }).locator(".squares");
-        for (const width of [380, 1280, 1920]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            await squares.locator("a").nth(9).waitFor();
-            const { height } = await squares.boundingBox();
-            assert.ok(height < 30, `${height} pixels high at ${width}`);
-        }
-        await close(page);
+        await squares.locator("a").nth(9).waitFor();
+        const box = await squares.boundingBox();
+        assert.ok(box.height < 30, `${box.height} pixels high at ${width}`);
     });
+    w.test("recent runs of an agent are one line of squares", "fleet", oneLine, AS_ROOT);
 
-    test("what a filter of alerts says is not cut on a telephone", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/alerts`, {});
-        for (const width of [320, 380]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            const filters = page.locator(".filters select");
-            await filters.nth(2).waitFor();
-            const cut = await filters.evaluateAll((all) =>
-                all
-                    .filter((one) => {
-                        const whole = one.cloneNode(true);
-                        whole.style.cssText = "position: absolute; width: max-content; flex: none";
-                        one.parentElement.append(whole);
-                        const needed = whole.offsetWidth;
-                        whole.remove();
-                        return needed > one.offsetWidth;
-                    })
-                    .map((one) => one.selectedOptions[0].label),
-            );
-            assert.deepEqual(cut, [], `${width} pixels`);
-        }
-        await close(page);
+    const uncut = atWidths([320, 380], ".filters select >> nth=2", async (page, width) => {
+        const cut = await page.locator(".filters select").evaluateAll((all) =>
+            all
+                .filter((one) => {
+                    const whole = one.cloneNode(true);
+                    whole.style.cssText = "position: absolute; width: max-content; flex: none";
+                    one.parentElement.append(whole);
+                    const needed = whole.offsetWidth;
+                    whole.remove();
+                    return needed > one.offsetWidth;
+                })
+                .map((one) => one.selectedOptions[0].label),
+        );
+        assert.deepEqual(cut, [], `${width} pixels`);
     });
+    w.test("what a filter of alerts says is not cut on a telephone", "alerts", uncut, AS_ROOT);
 
-    test("no labels of the overview's chart overlap when its window becomes narrow", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/overview?range=30d`, {});
-        await page.setViewportSize({ width: 1280, height: HEIGHT });
-        await page.locator(".axes .when").nth(4).waitFor();
-        for (const width of [1280, 380, 320]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            const boxes = await page.locator(".axes .when:visible").evaluateAll((all) =>
-                all.map((one) => one.getBoundingClientRect().toJSON()),
-            );
-            assert.ok(boxes.length >= 2, `${boxes.length} labels at ${width}`);
-            const gaps = boxes.slice(1).map((box, i) => box.left - boxes[i].right);
-            assert.ok(Math.min(...gaps) > 0, `labels overlap at ${width}: ${gaps}`);
-        }
-        await close(page);
+    const apart = atWidths([1280, 380, 320], ".axes .when >> nth=4", async (page, width) => {
+        const boxes = await page.locator(".axes .when:visible").evaluateAll((all) =>
+            all.map((one) => one.getBoundingClientRect().toJSON()),
+        );
+        assert.ok(boxes.length >= 2, `${boxes.length} labels at ${width}`);
+        const gaps = boxes.slice(1).map((box, i) => box.left - boxes[i].right);
+        assert.ok(Math.min(...gaps) > 0, `labels overlap at ${width}: ${gaps}`);
     });
+    w.test("no labels of the overview's chart overlap when its window becomes narrow", "overview?range=30d", apart, AS_ROOT);
+
+    const used = atWidths([1920, 2560], "main table", async (page, width) => {
+        const { width: taken } = await page.locator("main table").boundingBox();
+        const left = await page.locator("main").evaluate((main) => main.getBoundingClientRect().left);
+        const share = taken / (width - left);
+        assert.ok(share >= 0.9, `${width}: the table takes ${Math.round(share * 100)} % of the room`);
+    });
+    w.test("a large screen is used", "runs", used, AS_ROOT);
+
+    const whole = atWidths([320, 820, 1280], "main table", async (page, width) => {
+        await page.getByRole("button", { name: /^Rotate key/ }).first().click();
+        const text = page.locator("dialog .prose");
+        await text.waitFor();
+        const { cut, size } = await page.locator("dialog").evaluate((dialog) => ({
+            cut: dialog.scrollWidth - dialog.clientWidth,
+            size: getComputedStyle(dialog.querySelector(".prose")).fontSize,
+        }));
+        assert.deepEqual([cut, size], [0, "14px"], `at ${width}`);
+        await page.keyboard.press("Escape");
+        await gone(page, text);
+    });
+    w.test("a dialog that opens in a table shows all of its text", "settings?tab=keys", whole, AS_ROOT);
+
+    const shared = atWidths([320, 600, 768, 1024, 1280], ".totals div >> nth=6", async (page, width) => {
+        const filled = await filledRows(page.locator(".totals"));
+        assert.ok(Math.min(...filled) > 0.4, `at ${width} the rows are filled ${filled}`);
+    });
+    w.test("no total is alone in its row", "cost", shared, AS_ROOT);
+
+    const named = atWidths([1920], ".overview .bars", async (page) => {
+        const { cut, track } = await page.locator(".overview .bars").first().evaluate((box) => {
+            const name = box.querySelector(".name");
+            const label = name.querySelector("a") ?? name;
+            const text = document.createRange();
+            label.textContent = "";
+            do {
+                label.textContent += "A"; // until it takes half of the room
+                text.selectNodeContents(label);
+            } while (text.getBoundingClientRect().width < box.clientWidth / 2);
+            const cut = name.scrollWidth - name.clientWidth;
+            return { cut, track: box.querySelector(".track").clientWidth / box.clientWidth };
+        });
+        assert.ok(cut <= 0, `${cut} pixels of a name are cut`);
+        assert.ok(track >= 0.24, `the bar has ${track} of the room`);
+    });
+    w.test("names are cut only without room", "overview", named, AS_ROOT);
+
+    const modest = atWidths([1920], "main table tbody tr", async (page) => {
+        const label = await page.locator("main table").evaluate((table) => {
+            const cell = [...table.querySelectorAll("th")].find((one) => one.textContent.includes("Label"));
+            return cell.clientWidth / table.clientWidth;
+        });
+        assert.ok(label < 0.35, `the label has ${label} of the table`);
+    });
+    w.test("a label takes its part of a table", "/t/dense/settings?tab=keys", modest, AS_ROOT);
 
     test("the logo stands beside the name, in the menu and above the sign-in", async () => {
-        const inside = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/runs`, {});
-        const outside = await openPage(browser, server);
-        await outside.goto(server.url);
+        const inside = await w.open("runs", AS_ROOT);
+        const outside = await openPage(w.browser, w.server);
+        await outside.goto(w.server.url);
         for (const [page, selector] of [[inside, ".brand"], [outside, ".sign-in header"]]) {
             await page.locator(`${selector} svg`).waitFor();
             await page.waitForFunction(
@@ -424,80 +437,5 @@ describe("every page fits its window", () => {
             assert.ok(logo.top < name.bottom && name.top < logo.bottom, `${selector}: not in one line`);
             await close(page);
         }
-    });
-
-    test("a large screen is used", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/runs`, {});
-        for (const width of [1920, 2560]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            const box = await page.locator("main table").boundingBox();
-            const { right, left } = await page.evaluate(() => {
-                const main = document.querySelector("main").getBoundingClientRect();
-                return { right: innerWidth, left: main.left };
-            });
-            const used = box.width / (right - left);
-            assert.ok(used >= 0.9, `${width}: the table takes ${Math.round(used * 100)} % of the room`);
-        }
-        await close(page);
-    });
-
-    test("no total is alone in its row, names are cut only without room, a label takes its part", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/cost`, {});
-        await page.locator(".totals div").nth(6).waitFor();
-        for (const width of [320, 600, 768, 1024, 1280]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            const rows = await page.locator(".totals").evaluate((box) => {
-                const inRows = new Map();
-                for (const { top, width } of [...box.children].map((one) => one.getBoundingClientRect()))
-                    inRows.set(top, (inRows.get(top) ?? 0) + width);
-                return [...inRows.values()].map((used) => used / box.clientWidth);
-            });
-            assert.ok(Math.min(...rows) > 0.4, `at ${width} the rows are filled ${rows}`);
-        }
-        await page.setViewportSize({ width: 1920, height: HEIGHT });
-        await page.goto(`${server.url}/#/t/${SLUG}/overview`);
-        const bars = page.locator(".overview .bars").first();
-        await bars.waitFor();
-        const { part, track } = await bars.evaluate((box) => {
-            const name = box.querySelector(".name");
-            const label = name.querySelector("a") ?? name;
-            const text = document.createRange();
-            label.textContent = "";
-            do {
-                label.textContent += "A"; // until it takes half of the room
-                text.selectNodeContents(label);
-            } while (text.getBoundingClientRect().width < box.clientWidth / 2);
-            const cut = name.scrollWidth - name.clientWidth;
-            return { part: cut, track: box.querySelector(".track").clientWidth / box.clientWidth };
-        });
-        assert.ok(part <= 0, `${part} pixels of a name are cut`);
-        assert.ok(track >= 0.24, `the bar has ${track} of the room`);
-        server.addTenant("plain"); // with a key
-        await page.goto(`${server.url}/#/t/plain/settings?tab=keys`);
-        await page.locator("main table tbody tr").first().waitFor();
-        const label = await page.locator("main table").evaluate((table) => {
-            const cell = [...table.querySelectorAll("th")].find((one) => one.textContent.includes("Label"));
-            return cell.clientWidth / table.clientWidth;
-        });
-        assert.ok(label < 0.35, `the label has ${label} of the table`);
-        await close(page);
-    });
-
-    test("a dialog that opens in a table shows all of its text", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, `/t/${SLUG}/settings?tab=keys`, {});
-        for (const width of [320, 820, 1280]) {
-            await page.setViewportSize({ width, height: HEIGHT });
-            await page.getByRole("button", { name: /^Rotate key/ }).first().click();
-            const text = page.locator("dialog .prose");
-            await text.waitFor();
-            const { cut, size } = await page.locator("dialog").evaluate((dialog) => ({
-                cut: dialog.scrollWidth - dialog.clientWidth,
-                size: getComputedStyle(dialog.querySelector(".prose")).fontSize,
-            }));
-            assert.deepEqual([cut, size], [0, "14px"], `at ${width}`);
-            await page.keyboard.press("Escape");
-            await text.waitFor({ state: "detached" });
-        }
-        await close(page);
     });
 });

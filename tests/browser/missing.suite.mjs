@@ -2,17 +2,19 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { runsOf, sendRuns } from "./fleet.mjs";
-import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { runsOf } from "./fleet.mjs";
+import { close, shot } from "./muster.mjs";
 import { routedPaths } from "./places.mjs";
+import { count, gone, heading, option, rows, sees, titled, use } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
 const NO_RUN = "00000000-0000-4000-8000-000000000000";
 const PLATFORM_ADMIN = "root@vain.example"; // knows what workspaces there are once they are loaded
 const MODELS = Array.from({ length: 10 }, (_, i) => `model-${i}`);
-
-let server, browser, tenant, run;
+const w = new Suite("vain");
+let run;
 
 /** Instead of a page: its address, its heading, and where its link leads. */
 const PAGES = [
@@ -29,42 +31,25 @@ const PAGES = [
 
 /** Within a page: its address, its heading, and what it says. */
 const PARTS = [
-    ["/t/vain/business?kpi=typist%2Fnothing", "Business", "KPI not found"],
-    ["/t/vain/alerts?tab=webhooks&log=nothing", "Alerts", "Webhook not found"],
-    ["/t/vain/alerts?tab=nothing", "Alerts", "Section not found"],
-    ["/t/vain/settings?tab=nothing", "Settings", "Section not found"],
-    ["/t/vain/agents/typist?tab=nothing", "typist", "Section not found"],
+    ["business?kpi=typist%2Fnothing", "Business", "KPI not found"],
+    ["alerts?tab=webhooks&log=nothing", "Alerts", "Webhook not found"],
+    ["alerts?tab=nothing", "Alerts", "Section not found"],
+    ["settings?tab=nothing", "Settings", "Section not found"],
+    ["agents/typist?tab=nothing", "typist", "Section not found"],
 ];
 
 describe("what is not there", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("vain", ADMIN);
-        server.addTenant("shut");
-        server.addUser(PLATFORM_ADMIN, "--role", "platform_admin");
-        await server.send(tenant, "/api/v1/agents/register", {
-            agent_name: "typist",
-            business_kpis: [{ key: "pages", label: "Sheets typed", unit: "count", agg: "sum" }],
-        });
+    w.begin(async () => {
+        w.server.addTenant("shut");
+        w.server.addUser(PLATFORM_ADMIN, "--role", "platform_admin");
+        const business_kpis = [{ key: "pages", label: "Sheets typed", unit: "count", agg: "sum" }];
+        await w.register("typist", { business_kpis });
         [run] = runsOf("typist", 1);
-        await sendRuns(server, tenant, [run]);
-        const report = { agent_name: "typist", timestamp: new Date(run.from).toISOString() };
-        await server.send(tenant, "/api/v1/telemetry/business", {
-            ...report,
-            run_id: run.id,
-            metrics: { pages: 3 },
-        });
+        await w.runs([run]);
+        await w.business("typist", run.id, run.from, { pages: 3 });
         for (const [i, model] of MODELS.entries())
-            await server.send(tenant, "/api/v1/telemetry/llm", {
-                ...report,
-                run_id: randomUUID(),
-                model,
-                input_tokens: 1000 * (MODELS.length - i),
-            });
+            await w.usage("typist", randomUUID(), run.from, model, 1000 * (MODELS.length - i));
     });
-
-    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
 
     /** How the page says it. */
     const said = (page) =>
@@ -77,36 +62,32 @@ describe("what is not there", () => {
             focus: document.activeElement.id,
         }));
 
-    for (const [path, heading, back] of PAGES)
-        test(`${path} says "${heading}", and leads back`, async () => {
-            const page = await open(path.replace("RUN", run.id), {});
-            await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+    for (const [path, title, back] of PAGES)
+        w.test(`${path} says "${title}", and leads back`, () => path.replace("RUN", run.id), async (page) => {
+            await titled(page, title);
             await page.waitForFunction(
                 (name) => document.title.startsWith(name) && document.activeElement.id === "main",
-                heading, // both follow once it is drawn
+                title, // both follow once it is drawn
             );
             assert.deepEqual(await said(page), {
-                headings: [heading],
-                alert: heading, // a screen reader says it when it appears
-                title: heading,
+                headings: [title],
+                alert: title, // a screen reader says it when it appears
+                title,
                 last: "muster",
                 loading: 0,
                 focus: "main",
             });
             await page.locator("main [role=alert] a.button").click();
             await page.waitForURL(back);
-            await page.getByRole("heading", { level: 1, name: heading }).waitFor({ state: "detached" });
-            await page.waitForFunction((was) => !document.title.startsWith(was), heading);
-            await close(page);
-        });
+            await gone(page, page.getByRole("heading", { level: 1, name: title }));
+            await page.waitForFunction((was) => !document.title.startsWith(was), title);
+        }, { fresh: true });
 
-    for (const [path, heading, text] of PARTS)
-        test(`${path} says "${text}"`, async () => {
-            const page = await open(path);
+    for (const [path, title, text] of PARTS)
+        w.test(`${path} says "${text}"`, path, async (page) => {
             await page.locator("main [role=alert]", { hasText: text }).waitFor();
-            assert.ok((await page.locator("h1").innerText()).startsWith(heading));
-            await page.locator(".skeleton").first().waitFor({ state: "detached" });
-            await close(page);
+            assert.ok((await page.locator("h1").innerText()).startsWith(title));
+            await gone(page, page.locator(".skeleton").first());
         });
 
     test("every page with a name in its address says when nothing has that name", () => {
@@ -121,11 +102,11 @@ describe("what is not there", () => {
 
     test("an unknown workspace is asked for once, and the menu is that of a known one", async () => {
         const look = async (email) => {
-            const page = await openAs(browser, server, email, "/t/nobodys/fleet", {});
-            await page.getByRole("heading", { name: "Workspace not found" }).waitFor();
+            const page = await w.open("/t/nobodys/fleet", { email, fresh: true });
+            await heading(page, "Workspace not found").waitFor();
             await page.clock.install();
             await page.reload();
-            await page.getByRole("heading", { name: "Workspace not found" }).waitFor();
+            await heading(page, "Workspace not found").waitFor();
             await page.clock.runFor(120_000);
             const asked = page.asked.filter((url) => url.includes("/tenants/nobodys/"));
             assert.equal(asked.length, 2, `${email}:\n${asked.join("\n")}`); // before the reload, and after it
@@ -135,82 +116,71 @@ describe("what is not there", () => {
             return page;
         };
         await close(await look(PLATFORM_ADMIN));
-        const page = await look(tenant.email);
-        await page.goto(`${server.url}/#/`);
+        const page = await look(w.tenant.email);
+        await w.go(page, "/");
         await page.getByRole("heading", { name: "Overview" }).waitFor(); // it is not remembered
         await shot(page, "after-unknown-workspace");
         await close(page);
     });
 
-    test("every page of an unknown workspace is named after what is missing", async () => {
-        const page = await open("/t/nobodys/fleet", {});
-        await page.getByRole("heading", { name: "Workspace not found" }).waitFor();
-        await page.goto(`${server.url}/#/t/nobodys/runs`);
+    w.test("every page of an unknown workspace is named after what is missing", "/t/nobodys/fleet", async (page) => {
+        await heading(page, "Workspace not found").waitFor();
+        await w.go(page, "/t/nobodys/runs");
         for (let i = 0; i < 2; i++) // what follows a drawing has run
             await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
         await page.waitForFunction(() => document.title.startsWith("Workspace not found"));
-        await page.goto(`${server.url}/#/t/vain/runs`);
+        await w.go(page, "runs");
         await page.waitForFunction(() => document.title === "Runs · vain · muster");
-        await close(page);
-    });
+    }, { fresh: true });
 
-    test("models beyond the palette are drawn some at a time", async () => {
-        const page = await open("/t/vain/cost?measure=tokens");
+    w.test("models beyond the palette are drawn some at a time", "cost?measure=tokens", async (page) => {
+        const items = page.locator(".legend button");
         const legend = () =>
-            page.locator(".legend button").evaluateAll((all) =>
-                all.map((one) => [one.textContent, one.querySelector("i").style.background]),
-            );
-        const until = (name) => page.locator(".legend button", { hasText: name }).waitFor();
+            items.evaluateAll((all) => all.map((one) => [one.textContent, one.querySelector("i").style.background]));
+        const until = (hasText) => page.locator(".legend button", { hasText }).waitFor();
         await until("others");
-        await page.getByText("Models 1 to 7 of 10, the largest first").waitFor();
+        await sees(page, "Models 1 to 7 of 10, the largest first");
         const first = new Map(await legend());
         assert.deepEqual([...first.keys()], [...MODELS.slice(0, 7), "others"]);
-        await page.getByRole("button", { name: "Show the next 3" }).click();
+        await use(page, "Show the next 3");
         await until("model-9");
-        const second = await legend();
-        assert.deepEqual(second.map(([name]) => name), MODELS.slice(7));
-        assert.equal(new Set(second.map(([, colour]) => colour)).size, 3);
+        const second = new Map(await legend());
+        assert.deepEqual([...second.keys()], MODELS.slice(7));
+        assert.equal(new Set(second.values()).size, 3);
         await page.reload(); // it is kept in the address
         await until("model-9");
-        await page.getByRole("button", { name: "Show the largest" }).click();
+        await use(page, "Show the largest");
         await until("others");
         assert.deepEqual(new Map(await legend()), first);
-        await close(page);
     });
 
-    test("the search finds KPIs, models and workspaces, and offers nothing that cannot match", async () => {
-        const page = await open("/t/vain/fleet");
+    w.test("the search finds KPIs, models and workspaces, and offers nothing that cannot match", "fleet", async (page) => {
         const field = page.getByRole("combobox", { name: "Search" });
-        const search = async (text) => {
+        const find = async (text, name) => {
             await page.keyboard.press("/");
             await field.waitFor();
             await field.fill(text);
+            await option(page, name).waitFor();
         };
-        await search("sheets");
-        await page.getByRole("option", { name: /Sheets typed ?KPI of typist/ }).waitFor();
+        await find("sheets", /Sheets typed ?KPI of typist/);
         await page.keyboard.press("Enter");
         await page.getByRole("heading", { level: 2, name: "Sheets typed" }).waitFor();
-        await search("model-8");
-        await page.getByRole("option", { name: /model-8 ?Model/ }).waitFor();
+        await find("model-8", /model-8 ?Model/);
         await page.keyboard.press("Enter");
         await page.waitForURL(/cost\?model=model-8$/);
-        await page.getByRole("button", { name: "Tokens" }).click(); // it has no price
-        await page.getByText("Models 8 to 10 of 10").waitFor();
-        await search("zzzz");
-        await page.waitForFunction(() => document.querySelectorAll("[role=option]").length === 1);
-        await page.getByRole("option", { name: "Runs with “zzzz”" }).waitFor();
+        await use(page, "Tokens"); // it has no price
+        await sees(page, "Models 8 to 10 of 10");
+        await find("zzzz", "Runs with “zzzz”");
+        await count(page, 1, "[role=option]");
         await field.fill("e"); // more places than are shown
-        await page.getByRole("option", { name: "Runs with “e”" }).waitFor();
-        await page.getByRole("option", { name: /Sheets typed ?KPI of typist/ }).waitFor();
+        await sees(page, option(page, "Runs with “e”"), option(page, /Sheets typed ?KPI of typist/));
         assert.equal(await page.locator("#found [role=option]").count(), 20);
         await page.keyboard.press("Escape");
-        await field.waitFor({ state: "detached" });
-        await close(page);
+        await gone(page, field);
     });
 
-    test("what is typed before the search is drawn is not lost", async () => {
-        const page = await open("/t/vain/fleet");
-        await page.locator("tbody tr").first().waitFor();
+    w.test("what is typed before the search is drawn is not lost", "fleet", async (page) => {
+        await rows(page).first().waitFor();
         const press = async (...keys) => {
             for (const key of keys) // as keys that a busy page gets all at once
                 document.activeElement.dispatchEvent(
@@ -233,11 +203,10 @@ describe("what is not there", () => {
         });
         assert.equal(again.value, "", "with nothing typed");
         await page.keyboard.press("Escape");
-        await field.waitFor({ state: "detached" });
+        await gone(page, field);
         await page.keyboard.press("/");
         await field.waitFor();
         assert.equal(await field.inputValue(), "");
         await page.keyboard.press("Escape");
-        await close(page);
     });
 });

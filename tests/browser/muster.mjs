@@ -35,7 +35,9 @@ const SESSION_MS = 20_000;
 export const ADMIN = "admin@acme.example"; // of the tenants on the shared server
 export const PASSWORD = "seven slow herons at noon";
 const NO_LIMIT = "1000000000";
-const PATIENCE_MS = 120_000; // ends a test that waits in vain: much longer than a busy machine takes
+const PATIENCE_MS = Number(process.env.MUSTER_TEST_WAIT_MS ?? 120_000); // ends a test that waits in vain: much longer than a busy machine takes
+const HEADS = 1_200; // bytes of the heads of a request and its answer
+const COMPRESSED_FROM = 2_000; // bytes; less is not worth it
 const SIZE = { width: 1280, height: 860 };
 
 /** Chromium in a container: as root, with little shared memory, and without background traffic. */
@@ -321,6 +323,33 @@ export async function watchStreamBytes(page) {
     return told;
 }
 
+/** Counts the bytes of the page's requests to the API, and keeps those that are under way. */
+export function watchRequests(page, server) {
+    const waits = new Set();
+    const seen = { bytes: 0, urls: [], notModified: 0, plain: [] };
+    page.on("request", (one) => {
+        if (!one.url().includes("/api/") || one.url().endsWith("/stream")) return;
+        waits.add(one);
+        seen.urls.push(one.url());
+    });
+    page.on("requestfailed", (one) => waits.delete(one));
+    page.on("response", (response) => {
+        if (!waits.delete(response.request())) return;
+        const known = response.status() === 304;
+        const body = known ? 0 : Number(response.headers()["content-length"] ?? 0);
+        if (known) seen.notModified++;
+        else if (body > COMPRESSED_FROM && !response.headers()["content-encoding"]) seen.plain.push(response.url());
+        seen.bytes += HEADS + body;
+    });
+    seen.lists = () => seen.urls.filter((url) => url.includes("/agents?")).length;
+    /** Until the page waits for nothing: asks the service itself meanwhile, which takes its turn. */
+    seen.settle = async () => {
+        for (let i = 0; i < 5_000 && waits.size > 0; i++) await request(`${server.url}/livez`);
+        assert.equal(waits.size, 0, "requests are still under way");
+    };
+    return seen;
+}
+
 export const sumBytes = (sizes) => sizes.reduce((all, one) => all + one.bytes, 0);
 
 /** Processor time of the page's main thread so far, in ms: other work of the machine adds nothing. */
@@ -331,6 +360,21 @@ export async function meter(page) {
         const { metrics } = await debug.send("Performance.getMetrics");
         return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
     };
+}
+
+/** Scrolls like a person, by so many pixels a frame; the processor time of a frame in ms. */
+export async function scrollFrames(page, busy, frames, pixels) {
+    const before = await busy();
+    await page.evaluate(
+        async ([frames, pixels]) => {
+            for (let frame = 0; frame < frames; frame++) {
+                scrollBy(0, pixels);
+                await new Promise(requestAnimationFrame);
+            }
+        },
+        [frames, pixels],
+    );
+    return ((await busy()) - before) / frames;
 }
 
 /** Scrolls to this part of the page, 1 being its end, until a row with this link is drawn. Again at each

@@ -1,4 +1,5 @@
-// Settings of a workspace and of the platform, webhooks, and the first event.
+// Settings of a workspace and of the platform, webhooks, and the first event. That each is done with keys
+// alone, keyboard_settings.suite.mjs shows; here is what follows from it.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -6,22 +7,23 @@ import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
 
 import { MailServer } from "./mail.mjs";
-import { close, openAs, openBrowser, PASSWORD, Server, shot } from "./muster.mjs";
+import { close, PASSWORD, request, shot } from "./muster.mjs";
+import { button, count, dialogOf, fill, form, gone, link, row, rows, sees, titled, use } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
-let server, browser, tenant, receiver, received, mail;
-const ROOT_ADMIN = "root@example.org";
+const email = "root@example.org";
+const settings = [];
+const w = new Suite("acme", { settings });
+let receiver, received, mail;
 
 describe("settings and platform", () => {
     before(async () => {
         mail = await MailServer.start();
-        server = await Server.start([
+        settings.push(
             ...["--webhook-allow-http", "1", "--webhook-allow-private", "1"],
             ...["--smtp-url", mail.url, "--smtp-from", "muster@example.org"],
             ...["--public-url", "http://muster.example"],
-        ]);
-        browser = await openBrowser();
-        tenant = server.addTenant("acme");
-        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
+        );
         received = [];
         receiver = createServer((request, reply) => {
             received.push(request.headers);
@@ -30,338 +32,207 @@ describe("settings and platform", () => {
         await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     });
 
-    after(async () => {
+    w.begin(() => w.server.addUser(email, "--role", "platform_admin"));
+
+    after(() => {
         receiver?.close();
-        await server?.stop();
         mail?.stop();
     });
 
-    const settings = (tab, email = tenant.email, options = undefined) =>
-        openAs(browser, server, email, `/t/acme/settings?tab=${tab}`, options);
-    const platform = (tab) => openAs(browser, server, ROOT_ADMIN, `/platform?tab=${tab}`);
-    const button = (page, name) => page.getByRole("button", { name, exact: true });
-    const inDialog = (page, name) => page.getByRole("dialog").getByRole("button", { name });
+    const addMember = (name) => w.server.addUser(`${name}@acme.example`, "--tenant", "acme", "--role", "member");
 
-    test("users are added, given another role, and removed", async () => {
-        const page = await settings("users");
-        await button(page, "Add user").click();
-        await page.getByLabel("E-mail").fill("bob@acme.example");
-        await page.getByLabel("First password").fill(PASSWORD);
-        await inDialog(page, "Add").click();
-        await page.getByLabel("Role of bob@acme.example").selectOption("admin");
-        await page.waitForFunction(() => !document.querySelector("dialog"));
-        await shot(page, "settings-users");
-        const bob = await settings("users", "bob@acme.example");
-        await button(bob, "Add user").waitFor();
-        await close(bob);
-        await button(page, "Remove bob@acme.example").click();
-        await inDialog(page, "Remove").click();
-        await button(page, "Remove bob@acme.example").waitFor({ state: "detached" });
-        await close(page);
-    });
-
-    test("a key that only reads is created and can read, not report", async () => {
-        const page = await settings("keys");
-        await button(page, "New key").click();
-        await page.getByLabel("Label").fill("wall screen");
-        await page.getByLabel("It may").selectOption("read");
-        await page.getByText("reports nothing").waitFor();
-        await inDialog(page, "Create key").click();
-        await page.getByText("only reads").waitFor();
+    w.test("a key that only reads is created and can read, not report", "settings?tab=keys", async (page) => {
+        await use(page, "New key");
+        await fill(page, { Label: "wall screen", "It may": "read" });
+        await sees(page, "reports nothing");
+        await use(dialogOf(page), "Create key");
+        await sees(page, "only reads");
         const token = await page.locator("code").getByText("mst_ro_").textContent();
         await shot(page, "settings-keys-read-only");
         const headers = { Authorization: `Bearer ${token}` };
-        const read = await fetch(`${server.url}/api/v1/tenants/acme/agents`, { headers });
-        assert.equal(read.status, 200);
-        const beat = `${server.url}/api/v1/heartbeat?client_id=x`;
-        assert.equal((await fetch(beat, { method: "POST", headers })).status, 403);
-        await close(page);
+        const statusOf = async (path, method) => (await request(w.server.url + path, { method, headers })).status;
+        assert.equal(await statusOf("/api/v1/tenants/acme/agents", "GET"), 200);
+        assert.equal(await statusOf("/api/v1/heartbeat?client_id=x", "POST"), 403);
     });
 
-    test("the workspace's model and policy apply to its agents", async () => {
-        const page = await settings("defaults");
-        await page.getByLabel("Default model").fill("house-model");
-        await button(page, "Set").click();
-        await page.locator(".in-effect strong").getByText("house-model").waitFor();
-        await page.getByLabel("Agents may run").selectOption("denylist");
-        await page.getByLabel("Denied commands").fill("sudo *");
-        await button(page, "Save policy").click();
-        await page.getByText("version 1").waitFor();
-        await shot(page, "settings-defaults");
-        assert.match(server.cli(["model", "show", "--tenant", "acme", "--agent", "any"]), /house-model/);
-        await close(page);
+    w.test("a user who is made an admin is one", "settings", async (page) => {
+        await form(page, "Add user", { "E-mail": "bob@acme.example", "First password": PASSWORD }, "Add");
+        await fill(page, { "Role of bob@acme.example": "admin" });
+        await gone(page, dialogOf(page));
+        await shot(page, "settings-users");
+        const bob = await w.open("settings", { email: "bob@acme.example" });
+        await button(bob, "Add user").waitFor();
+        await close(bob);
     });
 
-    test("the audit log shows who did it, is filtered, and is checked", async () => {
-        const page = await settings("audit");
-        await page.locator("tbody tr").nth(3).waitFor();
-        await button(page, "Check integrity").click();
-        await page.getByText("entries, unaltered").waitFor();
+    w.test("the audit log shows who did it, is filtered, and is checked", "settings?tab=audit", async (page) => {
+        w.cli("model", "set", "house-model", "--tenant", "acme");
+        await page.reload();
+        await rows(page).nth(3).waitFor();
+        await use(page, "Check integrity");
+        await sees(page, "entries, unaltered");
         await shot(page, "settings-audit");
-        await page.getByLabel("Action", { exact: true }).fill("model.set");
-        await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
-        await page.getByText("admin@acme.example").first().waitFor();
-        await page.getByLabel("Who", { exact: true }).fill("admin@acme.example");
+        await fill(page, { Action: "key.add", Who: "admin@acme.example" });
         await page.waitForURL(/actor=admin/);
-        await page.locator("tbody tr").waitFor();
+        await count(page, 1);
         await page.reload(); // the filters are kept in the address
-        await page.locator("tbody tr").waitFor();
-        await page.getByLabel("Who", { exact: true }).fill("nobody@acme.example");
-        await page.getByText("No entries match").waitFor();
-        await close(page);
+        await count(page, 1);
+        await fill(page, { Who: "nobody@acme.example" });
+        await sees(page, "No entries match");
     });
 
-    test("nothing is deleted without a warning and a confirmation", async () => {
-        const limits = () => JSON.parse(server.cli(["retention", "show", "--tenant", "acme", "--json"]));
-        const page = await settings("retention");
+    w.test("nothing is deleted without a warning and a confirmation", "settings?tab=retention", async (page) => {
+        const limits = () => JSON.parse(w.cli("retention", "show", "--tenant", "acme", "--json"));
         const put = () => page.waitForResponse((reply) => reply.request().method() === "PUT");
-        await page.getByLabel("Always keep failed runs").fill("5");
-        await Promise.all([put(), button(page, "Save").click()]);
-        await page.getByText("Saved.").waitFor();
-        await page.getByLabel("Runs and events").fill("90");
-        await button(page, "Save").click();
-        await page.getByRole("dialog").getByText("90 days").waitFor();
+        await fill(page, { "Always keep failed runs": "5" });
+        await Promise.all([put(), use(page, "Save")]);
+        await sees(page, "Saved.");
+        await fill(page, { "Runs and events": "90" });
+        await use(page, "Save");
+        await sees(dialogOf(page), "90 days");
         assert.equal(limits().events_days, null);
-        assert.ok(await inDialog(page, "Delete older data").isDisabled());
-        await inDialog(page, "Cancel").click();
-        await button(page, "Save").click();
-        await page.getByLabel("Type acme to confirm").fill("acme");
+        assert.ok(await button(dialogOf(page), "Delete older data").isDisabled());
+        await use(dialogOf(page), "Cancel");
+        await use(page, "Save");
+        await fill(page, { "Type acme to confirm": "acme" });
         await shot(page, "settings-retention");
-        await Promise.all([put(), inDialog(page, "Delete older data").click()]);
-        await page.waitForFunction(() => !document.querySelector("dialog"));
+        await Promise.all([put(), use(dialogOf(page), "Delete older data")]);
+        await gone(page, dialogOf(page));
         assert.deepEqual([limits().events_days, limits().keep_failed_runs], [90, 5]);
-        await page.getByLabel("Runs and events").fill("");
-        await Promise.all([put(), button(page, "Save").click()]);
-        assert.equal(await page.getByRole("dialog").count(), 0);
-        assert.equal(limits().events_days, null);
-        server.addUser("reader@acme.example", "--tenant", "acme", "--role", "member");
-        const reader = await settings("retention", "reader@acme.example");
-        await reader.getByText("forever").first().waitFor();
+        await fill(page, { "Runs and events": "" });
+        await Promise.all([put(), use(page, "Save")]);
+        assert.deepEqual([await dialogOf(page).count(), limits().events_days], [0, null]);
+        addMember("reader");
+        const reader = await w.open("settings?tab=retention", { email: "reader@acme.example" });
+        await sees(reader, "forever");
         assert.equal(await button(reader, "Save").count(), 0);
         await close(reader);
-        await close(page);
     });
 
-    test("the catalog decides about a parameter, not the agent that declares it", async () => {
-        const params = ["region", "api_token"].map((key) => ({ key }));
-        await server.send(tenant, "/api/v1/agents/register", {
-            agent_name: "poller",
-            config_schema: { params },
-        });
-        const page = await settings("values");
-        const row = (key) => page.locator("tr", { hasText: key });
-        await row("api_token").getByText("secret").waitFor();
-        await row("api_token").getByText("Nobody").waitFor();
-        await button(page, "Change region").click();
-        await page.getByLabel("Can be set by").selectOption("member");
-        await page.getByLabel("Values visible to").selectOption("admin");
-        await inDialog(page, "Save").click();
-        await row("region").getByText("Admins and members").waitFor();
-        await row("region").getByText("Admins", { exact: true }).waitFor();
-        await button(page, "Change api_token").click();
-        await page.getByLabel("Secret: values must refer to the vault").uncheck();
-        await inDialog(page, "Save").click();
-        await row("api_token").getByText("secret").waitFor({ state: "detached" });
+    w.test("the catalog decides about a parameter, not the agent that declares it", "overview", async (page) => {
+        await w.register("poller", { config_schema: { params: [{ key: "region" }, { key: "api_token" }] } });
+        await w.go(page, "settings?tab=values");
+        await sees(row(page, "api_token"), "secret", "Nobody");
+        await form(page, "Change region", { "Can be set by": "member", "Values visible to": "admin" }, "Save");
+        const admins = row(page, "region").getByText("Admins", { exact: true });
+        await sees(row(page, "region"), "Admins and members", admins);
+        const open = { "Secret: values must refer to the vault": false };
+        await form(page, "Change api_token", open, "Save");
+        await gone(row(page, "api_token"), "secret");
         await shot(page, "settings-catalog");
-        server.addUser("member@acme.example", "--tenant", "acme", "--role", "member");
-        const home = "/t/acme/agents/poller?tab=values";
-        const reader = await openAs(browser, server, "member@acme.example", home);
-        await button(reader, "Edit region").click(); // a member may, now
-        await reader.getByLabel("Value", { exact: true }).fill("eu");
-        await inDialog(reader, "Save").click();
-        await reader.locator("tr", { hasText: "region" }).getByText("hidden").waitFor();
+        addMember("member");
+        const reader = await w.open("agents/poller?tab=values", { email: "member@acme.example" });
+        await form(reader, "Edit region", { Value: "eu" }, "Save"); // a member may, now
+        await sees(row(reader, "region"), "hidden");
         assert.equal(await button(reader, "Edit api_token").count(), 0);
-        await reader.goto(`${server.url}/#/t/acme/settings?tab=values`);
-        await reader.getByText("Admins and members").waitFor();
+        await w.go(reader, "settings?tab=values");
+        await sees(reader, "Admins and members");
         assert.equal(await button(reader, "Change region").count(), 0);
         await close(reader);
-        await close(page);
     });
 
-    test("an admin of a workspace sees its plan and its usage", async () => {
-        const page = await settings("plan");
-        await page.getByText("1 of 1,000").waitFor();
-        await page.getByText("The plan is set by a platform admin").waitFor();
+    w.test("an admin of a workspace sees its plan and its usage", "settings?tab=plan", async (page) => {
+        await sees(page, "1 of 1,000", "The plan is set by a platform admin");
         await shot(page, "settings-plan");
-        await close(page);
     });
 
-    test("people change their own password", async () => {
-        const page = await settings("you", tenant.email, {});
-        const changed = "eight quick otters at dusk";
-        await page.getByLabel("Current password").fill("certainly not this one");
-        await page.getByLabel("New password").fill(changed);
-        await button(page, "Change password").click();
-        await page.locator("[aria-invalid]").waitFor();
-        await page.getByLabel("Current password").fill(PASSWORD);
-        await button(page, "Change password").click();
-        await page.getByText("Your other sessions have ended").waitFor();
-        await server.forgetSessions();
-        server.cli(["user", "passwd", tenant.email, "--password-stdin"], `${PASSWORD}\n`);
-        await close(page);
-    });
-
-    test("a webhook is created, tested, shows failures, and is removed", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
+    w.test("a webhook is created, tested, shows failures, and is removed", "alerts?tab=webhooks", async (page) => {
         const { port } = receiver.address();
         for (const name of ["works", "broken"]) {
-            await button(page, "New webhook").click();
-            await page.getByLabel("URL").fill(`http://127.0.0.1:${port}/${name}`);
-            await page.getByLabel("Label").fill(name);
-            await page.getByLabel("run.failed").check();
-            await inDialog(page, "Create webhook").click();
-            const secret = await page.locator(".once code").innerText();
-            assert.match(secret, /^whsec_/);
-            await button(page, "Done").click();
+            const fields = { URL: `http://127.0.0.1:${port}/${name}`, Label: name, "run.failed": true };
+            await form(page, "New webhook", fields, "Create webhook");
+            assert.match(await page.locator(".once code").innerText(), /^whsec_/);
+            await use(page, "Done");
         }
         const card = (name) => page.locator(".card", { hasText: `/${name}` });
-        await card("works").getByText("run.failed · nothing delivered yet").waitFor();
-        await card("works").getByRole("button", { name: "Send a test" }).click();
-        await page.getByText(/Delivered in \d+ ms/).waitFor();
-        await card("broken").getByRole("button", { name: "Send a test" }).click();
-        await page.getByText(/Not delivered after/).waitFor();
+        await sees(card("works"), "run.failed · nothing delivered yet");
+        await use(card("works"), "Send a test");
+        await sees(page, /Delivered in \d+ ms/);
+        await use(card("broken"), "Send a test");
+        await sees(page, /Not delivered after/);
         assert.ok(received.every((headers) => headers["webhook-signature"]));
-        await card("works").getByRole("button", { name: "Delivery log" }).click();
+        await use(card("works"), "Delivery log");
         await shot(page, "webhooks");
         await page.getByRole("switch", { name: "Send to broken" }).click();
-        await card("broken").getByText("Off").waitFor();
-        await button(page, "Remove broken").click();
-        await inDialog(page, "Remove").click();
-        await button(page, "Remove broken").waitFor({ state: "detached" });
-        await close(page);
+        await sees(card("broken"), "Off");
+        await form(page, "Remove broken", {}, "Remove");
+        await gone(page, button(page, "Remove broken"));
     });
 
-    test("a webhook that sends mail is created, tested and removed", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
-        await button(page, "New webhook").click();
-        await page.getByLabel("Format").selectOption("email");
-        await page.getByLabel("E-mail address").fill("on-call@acme.example");
-        await page.getByLabel("Label").fill("mailbox");
-        await inDialog(page, "Create webhook").click();
+    w.test("a webhook that sends mail is created, tested and removed", "alerts?tab=webhooks", async (page) => {
+        const fields = { Format: "email", "E-mail address": "on-call@acme.example", Label: "mailbox" };
+        await form(page, "New webhook", fields, "Create webhook");
         const card = page.locator(".card", { hasText: "mailto:on-call@acme.example" });
-        await card.getByText("Not used yet").waitFor();
-        await card.getByRole("button", { name: "Send a test" }).click();
+        await sees(card, "Not used yet");
+        await use(card, "Send a test");
         assert.match(await mail.next(), /test/i);
-        await card.getByText(/Delivered in \d+ ms/).waitFor();
-        await button(page, "Remove mailbox").click();
-        await inDialog(page, "Remove").click();
-        await card.waitFor({ state: "detached" });
-        await close(page);
+        await sees(card, /Delivered in \d+ ms/);
+        await form(page, "Remove mailbox", {}, "Remove");
+        await gone(page, card);
+        await form(page, "New webhook", { URL: "ftp://example.org/" }, "Create webhook");
+        await page.locator("dialog [aria-invalid]").waitFor(); // a URL that is forbidden
     });
 
-    test("a webhook with a forbidden URL is refused with a message", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/acme/alerts?tab=webhooks");
-        await button(page, "New webhook").click();
-        await page.getByLabel("URL").fill("ftp://example.org/");
-        await inDialog(page, "Create webhook").click();
-        await page.locator("dialog [aria-invalid]").waitFor();
-        await close(page);
-    });
-
-    test("the platform creates workspaces and changes their plans", async () => {
-        const page = await platform("tenants");
-        await button(page, "New workspace").click();
-        await page.getByLabel("Name").fill("Neue Köpfe");
-        assert.equal(await page.getByLabel("Slug").inputValue(), "neue-kopfe");
-        await inDialog(page, "Save").click();
-        await button(page, "Change the plan of neue-kopfe").click();
-        await page.getByLabel("Agent limit").fill("7");
-        await inDialog(page, "Save").click();
-        await page.getByRole("row", { name: /Neue Köpfe.*7/ }).waitFor();
-        await shot(page, "platform");
-        await close(page);
-    });
-
-    test("the platform creates and removes users", async () => {
-        const page = await platform("users");
-        await button(page, "New user").click();
-        await page.getByLabel("E-mail").fill("eve@example.org");
-        await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
-        await inDialog(page, "Save").click();
-        await button(page, "Change eve@example.org").click();
-        await page.getByLabel("Role").selectOption("platform_admin");
-        await inDialog(page, "Save").click();
+    w.test("the platform gives a user another role", "/platform?tab=users", async (page) => {
+        await form(page, "New user", { "E-mail": "eve@example.org", Password: PASSWORD }, "Save");
+        await form(page, "Change eve@example.org", { Role: "platform_admin" }, "Save");
         await page.getByRole("row", { name: /eve@example.org platform admin/ }).waitFor();
-        await button(page, "Remove eve@example.org").click();
-        await inDialog(page, "Remove").click();
-        await button(page, "Remove eve@example.org").waitFor({ state: "detached" });
-        await close(page);
-    });
+    }, { email });
 
-    test("prices are set, imported and removed, and workspaces see them", async () => {
-        const page = await platform("prices");
-        await button(page, "Set a price").click();
-        await page.getByLabel("Model").last().fill("dear-one");
-        await page.getByLabel("Input", { exact: true }).fill("3");
-        await page.getByLabel("Output").fill("cheap");
-        await inDialog(page, "Save").click();
+    w.test("prices are set, imported and removed, and workspaces see them", "/platform?tab=prices", async (page) => {
+        await form(page, "Set a price", { Model: "dear-one", Input: "3", Output: "cheap" }, "Save");
         await page.locator("dialog [aria-invalid]").waitFor();
-        await page.getByLabel("Output").fill("15");
-        await inDialog(page, "Save").click();
-        await page.getByText("dear-one").waitFor();
-        await button(page, "Import").click();
+        await fill(dialogOf(page), { Output: "15" });
+        await use(dialogOf(page), "Save");
+        await sees(page, "dear-one");
+        await use(page, "Import");
         await page.getByLabel("File", { exact: true }).setInputFiles({
             name: "prices.json",
             mimeType: "application/json",
             buffer: Buffer.from('{"prices":[{"model":"plain-one","input":"1","output":"2"}]}'),
         });
-        await inDialog(page, "Import").click();
-        await page.getByText("1 added").waitFor();
-        await inDialog(page, "Close").click();
-        await page.getByText("plain-one").waitFor();
-        const reader = await settings("prices");
-        await reader.getByText("plain-one").waitFor();
-        await reader.getByText("as the providers published them up to 2025-11-01").waitFor();
+        await use(dialogOf(page), "Import");
+        await sees(page, "1 added");
+        await use(dialogOf(page), "Close");
+        await sees(page, "plain-one");
+        const reader = await w.open("settings?tab=prices");
+        await sees(reader, "plain-one", "as the providers published them up to 2025-11-01");
         await reader.getByRole("row", { name: /plain-one.*set or imported/ }).waitFor();
         await reader.getByRole("row", { name: /^gpt-5-mini.*built in, 2025-11-01/ }).waitFor();
         assert.equal(await reader.getByRole("button", { name: "Set a price" }).count(), 0);
         await close(reader);
-        await button(page, "Remove the price of plain-one").click();
-        await inDialog(page, "Remove").click();
-        await button(page, "Remove the price of plain-one").waitFor({ state: "detached" });
-        await close(page);
-    });
+        await form(page, "Remove the price of plain-one", {}, "Remove");
+        await gone(page, button(page, "Remove the price of plain-one"));
+    }, { email });
 
-    test("the master key is rotated while people are signed in", async () => {
-        const page = await platform("vault");
-        await button(page, "Rotate master key").click();
-        await inDialog(page, "Rotate").click();
-        await page.getByText("Back up the new master key").waitFor();
-        await close(page);
-    });
-
-    test("the platform is closed to admins of a workspace", async () => {
-        const page = await openAs(browser, server, tenant.email, "/platform");
-        await page.getByText("This page is for platform admins").waitFor();
+    w.test("the platform is closed to admins of a workspace", "/platform", async (page) => {
+        await sees(page, "This page is for platform admins");
         assert.equal(await page.getByRole("link", { name: "Platform" }).count(), 0);
-        await close(page);
     });
 
     test("a new workspace shows how to start, and its first event shows the fleet", async () => {
-        const newcomer = server.addTenant("newcomer");
-        const page = await openAs(browser, server, newcomer.email, "/t/newcomer/overview");
+        const newcomer = w.addTenant("newcomer");
+        const page = await w.open("/t/newcomer/overview", { email: newcomer.email });
         await button(page, "Create key").waitFor();
         assert.equal(await page.getByLabel("Period").count(), 0, "a period of nothing cannot be chosen");
-        await page.goto(`${server.url}/#/t/newcomer/fleet`);
-        await page.getByRole("heading", { level: 1, name: "Fleet" }).waitFor();
-        await button(page, "Create key").click();
+        await w.go(page, "/t/newcomer/fleet");
+        await titled(page, "Fleet");
+        await use(page, "Create key");
         const key = await page.locator(".secret code").innerText();
         const texts = new Map();
         for (const name of ["curl", "Python", "JavaScript"]) {
-            await button(page, name).click();
+            await use(page, name);
             const text = await page.locator(".snippet pre").innerText();
-            assert.ok(text.includes(key) && text.includes("newcomer") && text.includes(server.url));
+            assert.ok(text.includes(key) && text.includes("newcomer") && text.includes(w.server.url));
             texts.set(name, text);
         }
         await shot(page, "start");
         const code = texts.get("JavaScript");
         await new Function("fetch", "crypto", `return (async () => { ${code} })()`)(fetch, crypto);
-        await page.getByRole("link", { name: "my-agent" }).waitFor(); // without a reload
+        await link(page, "my-agent").waitFor(); // without a reload
         execFileSync("/bin/sh", ["-c", texts.get("curl")], { stdio: "ignore" });
         execFileSync("/usr/bin/python3", ["-c", texts.get("Python")]);
-        await page.waitForFunction(
-            () => document.querySelectorAll(".squares a.good").length === 3,
-        );
+        await count(page, 3, ".squares a.good");
         await close(page);
     });
 });

@@ -6,8 +6,12 @@ import { after, before, describe, test } from "node:test";
 import jsQR from "jsqr";
 
 import { MailServer } from "./mail.mjs";
-import { close, openAs, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
+import { close, openAs, openBrowser, openPage, PASSWORD, request, Server, shot } from "./muster.mjs";
+import { button, dialogOf, fill, form, gone, heading, sees, signedIn, signIn, use } from "./portal.mjs";
 import { codeOf } from "./totp.mjs";
+
+const ADMIN = "admin@zeta.example";
+const LOOKS = ["light", "dark"].flatMap((scheme) => [1280, 380].map((width) => [scheme, width]));
 
 let server, browser;
 
@@ -29,160 +33,151 @@ async function scan(page, selector) {
     return jsQR(Uint8ClampedArray.from(Buffer.from(pixels, "base64")), width, height)?.data;
 }
 
+async function look(page, [colorScheme, width]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: 860 });
+}
+
 describe("set-up and sign-in", () => {
     before(async () => {
         server = await Server.start();
         browser = await openBrowser();
     });
 
-    after(async () => {
-        await server?.stop();
-    });
+    after(() => server?.stop());
+
+    /** A page of a person who is not signed in. */
+    async function visit(path, options) {
+        const page = await openPage(browser, server, options);
+        await page.goto(path.startsWith("http") ? path : `${server.url}${path}`);
+        return page;
+    }
+    const account = () => openAs(browser, server, ADMIN, "/account", {});
 
     test("the link that a new service prints creates the first admin and a workspace", async () => {
         const link = server.lines.join("\n").match(/\S*(\/#\/setup\?code=\S+)/);
         assert.ok(link, `no link in: ${server.lines.join("\n")}`);
-        const page = await openPage(browser, server);
-        await page.goto(server.url);
-        await page.getByText("There are no accounts yet").waitFor();
+        const page = await visit("/");
+        await sees(page, "There are no accounts yet");
         await page.goto(server.url + link[1]);
-        await page.getByRole("heading", { name: "Set up muster" }).waitFor();
-        await page.getByLabel("E-mail").fill("ada@example.org");
-        await page.getByLabel("Password").fill("password1234");
+        await heading(page, "Set up muster").waitFor();
+        await fill(page, { "E-mail": "ada@example.org", Password: "password1234" });
         await shot(page, "set-up");
-        await page.getByRole("button", { name: "Create account" }).click();
+        await use(page, "Create account");
         await page.locator("[aria-invalid]").waitFor(); // a common password
-        await page.getByLabel("Password").fill(PASSWORD);
-        await page.getByRole("button", { name: "Create account" }).click();
-        await page.getByRole("heading", { name: "Create the first workspace" }).waitFor();
+        await fill(page, { Password: PASSWORD });
+        await use(page, "Create account");
+        await heading(page, "Create the first workspace").waitFor();
         await page.waitForFunction(() => document.activeElement?.matches("input"));
         await page.keyboard.type("Acme & Söhne"); // what is typed goes into the first field
         assert.equal(await page.getByLabel("Slug").inputValue(), "acme-sohne");
         await shot(page, "first-workspace");
-        await page.getByRole("button", { name: "Create workspace" }).click();
-        await page.getByRole("heading", { name: "Overview" }).waitFor();
-        assert.match(page.url(), /#\/t\/acme-sohne\/overview$/);
+        await use(page, "Create workspace");
+        await page.waitForURL(/#\/t\/acme-sohne\/overview$/);
         await page.locator(".tenant", { hasText: "Acme & Söhne" }).waitFor(); // not its slug
         await close(page);
-        const stranger = await openPage(browser, server);
-        await stranger.goto(server.url + link[1]);
-        await stranger.getByText("This set-up link was used").waitFor();
-        assert.equal(await stranger.getByRole("heading", { name: "Set up muster" }).count(), 0);
+        const stranger = await visit(link[1]);
+        await sees(stranger, "This set-up link was used");
+        assert.equal(await heading(stranger, "Set up muster").count(), 0);
         await close(stranger);
     });
 
     test("a wrong password is an error, the right one opens the page of the link", async () => {
         server.addTenant("zeta");
-        const page = await openPage(browser, server);
-        await page.goto(`${server.url}/#/t/zeta/runs?status=failed`);
-        await page.getByLabel("E-mail").fill("admin@zeta.example");
-        await page.getByLabel("Password").fill("certainly not this one");
-        await page.getByRole("button", { name: "Sign in" }).click();
+        const page = await visit("/#/t/zeta/runs?status=failed");
+        await fill(page, { "E-mail": ADMIN, Password: "certainly not this one" });
+        await use(page, "Sign in");
         await page.getByRole("alert").waitFor();
-        await page.getByLabel("Password").fill(PASSWORD);
+        await fill(page, { Password: PASSWORD });
         await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+        await heading(page, "Runs").waitFor();
         assert.match(page.url(), /#\/t\/zeta\/runs\?status=failed$/);
         await close(page);
     });
 
     test("signing out ends the session, and an ended session asks for the password again", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
+        const page = await openAs(browser, server, ADMIN, "/t/zeta/runs", {});
         const cookies = await page.context().cookies();
         assert.ok(cookies.every((one) => one.httpOnly && one.sameSite === "Strict"));
-        await page.getByRole("button", { name: "Account and help" }).click();
-        await page.getByRole("button", { name: "Sign out" }).click();
+        await use(page, /^Account and help/, "Sign out");
         await server.forgetSessions();
-        await page.getByRole("button", { name: "Sign in" }).waitFor();
+        await button(page, "Sign in").waitFor();
         await page.context().addCookies(cookies); // the server has ended the session, too
         await page.reload();
-        await page.getByRole("button", { name: "Sign in" }).waitFor();
-        await page.getByLabel("E-mail").fill("admin@zeta.example");
-        await page.getByLabel("Password").fill(PASSWORD);
-        await page.keyboard.press("Enter");
-        await page.getByRole("navigation", { name: "Pages" }).waitFor();
+        await button(page, "Sign in").waitFor();
+        await signIn(page, ADMIN, PASSWORD);
+        await signedIn(page);
         await page.context().clearCookies();
         await page.goto(`${server.url}/#/t/zeta/fleet`); // unless the stream has shown it already
-        await page.getByText("Your session has ended").waitFor();
+        await sees(page, "Your session has ended");
         await close(page);
     });
 
     test("a person sees where they are signed in, and signs out elsewhere", async () => {
-        const options = { userAgent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0" };
-        const elsewhere = await openPage(browser, server, options);
-        await elsewhere.goto(`${server.url}/#/t/zeta/runs`);
-        await elsewhere.getByLabel("E-mail").fill("admin@zeta.example");
-        await elsewhere.getByLabel("Password").fill(PASSWORD);
-        await elsewhere.keyboard.press("Enter");
-        await elsewhere.getByRole("navigation", { name: "Pages" }).waitFor();
-        const page = await openAs(browser, server, "admin@zeta.example", "/account", {});
+        const userAgent = "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0";
+        const elsewhere = await visit("/#/t/zeta/runs", { userAgent });
+        await signIn(elsewhere, ADMIN, PASSWORD);
+        await signedIn(elsewhere);
+        const page = await account();
         await page.getByRole("cell", { name: "this browser" }).waitFor();
         await shot(page, "sessions");
         await page.getByRole("button", { name: /^Sign out Firefox on Linux, 127/ }).first().click();
-        await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click();
-        await page.getByText("Firefox on Linux").waitFor({ state: "detached" });
+        await use(dialogOf(page), "Sign out");
+        await gone(page, "Firefox on Linux");
         await elsewhere.goto(`${server.url}/#/t/zeta/fleet`);
-        await elsewhere.getByText("Your session has ended").waitFor();
+        await sees(elsewhere, "Your session has ended");
         await close(elsewhere);
         await close(page);
     });
 
     test("an invited person chooses a password, and a used link says so", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/settings", {});
-        await page.getByRole("button", { name: "Invite" }).click();
-        await page.getByLabel("E-mail").fill("new@zeta.example");
+        const page = await openAs(browser, server, ADMIN, "/t/zeta/settings", {});
         const may = "can view, acknowledge, mute and plan maintenance";
+        await use(page, "Invite");
+        await fill(page, { "E-mail": "new@zeta.example" });
         const role = await page.getByLabel("Role", { exact: true }).locator("option:checked").innerText();
         assert.equal(role, "Member: can view, acknowledge, mute");
-        await page.getByText(`Members ${may}, and set the configuration values`).waitFor();
-        await page.getByRole("dialog").getByRole("button", { name: "Invite" }).click();
+        await sees(page, `Members ${may}, and set the configuration values`);
+        await use(dialogOf(page), "Invite");
         const link = await page.locator(".once code").innerText();
-        await page.getByRole("heading", { name: "Open invitations" }).waitFor();
+        await heading(page, "Open invitations").waitFor();
         await shot(page, "invitation");
         await close(page);
-        const guest = await openPage(browser, server);
-        await guest.goto(link);
-        await guest.getByRole("heading", { name: "Welcome to muster" }).waitFor();
-        await guest.getByText("new@zeta.example is invited").waitFor();
-        await guest.getByText(`(member: ${may})`).waitFor();
+        const guest = await visit(link);
+        await sees(guest, heading(guest, "Welcome to muster"), "new@zeta.example is invited", `(member: ${may})`);
         await shot(guest, "accept-invitation");
-        await guest.getByLabel("Password").fill("password1234");
-        await guest.getByRole("button", { name: "Create account" }).click();
+        await fill(guest, { Password: "password1234" });
+        await use(guest, "Create account");
         await guest.locator("[aria-invalid]").waitFor(); // a common password
-        await guest.getByLabel("Password").fill(PASSWORD);
-        await guest.getByRole("button", { name: "Create account" }).click();
-        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await fill(guest, { Password: PASSWORD });
+        await use(guest, "Create account");
+        await signedIn(guest);
         assert.ok(!guest.url().includes("token"), "the token is not in the address any longer");
         await guest.goto(link);
-        await guest.getByRole("heading", { name: "This link does not work" }).waitFor();
-        await guest.getByText("This link was used already").waitFor();
+        await sees(guest, heading(guest, "This link does not work"), "This link was used already");
         await guest.context().close();
     });
 
     test("a reset link sets a new password", async () => {
         const email = "new@zeta.example";
         const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
-        await page.getByRole("button", { name: `Reset password of ${email}` }).click();
-        await page.getByRole("dialog").getByRole("button", { name: "Create link" }).click();
-        const link = await page.locator(".once code").innerText();
+        await form(page, `Reset password of ${email}`, {}, "Create link");
+        const guest = await visit(await page.locator(".once code").innerText());
         await close(page);
-        const guest = await openPage(browser, server);
-        await guest.goto(link);
-        await guest.getByRole("heading", { name: "Choose a new password" }).waitFor();
-        await guest.getByLabel("Password").fill(`${PASSWORD} again`);
-        await guest.getByRole("button", { name: "Set password" }).click();
-        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await heading(guest, "Choose a new password").waitFor();
+        await fill(guest, { Password: `${PASSWORD} again` });
+        await use(guest, "Set password");
+        await signedIn(guest);
         await close(guest);
     });
 
     test("without a mail server, who forgot the password is told whom to ask", async () => {
-        const guest = await openPage(browser, server);
-        await guest.goto(server.url);
+        const guest = await visit("/");
         await guest.getByRole("link", { name: "Forgot your password?" }).click();
-        await guest.getByText("Ask a platform admin or the operator of the service").waitFor();
+        await sees(guest, "Ask a platform admin or the operator of the service");
         await shot(guest, "forgot-no-mail");
         await guest.getByRole("link", { name: "Back to sign-in" }).click();
-        await guest.getByRole("button", { name: "Sign in" }).waitFor();
+        await button(guest, "Sign in").waitFor();
         await close(guest);
     });
 
@@ -193,131 +188,110 @@ describe("set-up and sign-in", () => {
         mailing.addTenant("zeta");
         const guest = await openPage(browser, mailing);
         await guest.goto(`${mailing.url}/#/forgot`);
-        await guest.getByLabel("E-mail").fill("admin@zeta.example");
-        for (const colorScheme of ["light", "dark"])
-            for (const width of [1280, 380]) {
-                await guest.emulateMedia({ colorScheme });
-                await guest.setViewportSize({ width, height: 860 });
-                await shot(guest, `forgot-${colorScheme}-${width}`);
-            }
-        await guest.getByRole("button", { name: "Send link" }).click();
-        await guest.getByText("If there is an account for admin@zeta.example").waitFor();
+        await fill(guest, { "E-mail": ADMIN });
+        for (const one of LOOKS) {
+            await look(guest, one);
+            await shot(guest, `forgot-${one.join("-")}`);
+        }
+        await use(guest, "Send link");
+        await sees(guest, `If there is an account for ${ADMIN}`);
         await shot(guest, "forgot-sent");
         const link = /http:\/\/muster\.example(\/#\/link\?token=\S+)/.exec(await mail.next());
         await guest.goto(mailing.url + link[1]);
-        await guest.getByLabel("Password").fill(`${PASSWORD} anew`);
-        await guest.getByRole("button", { name: "Set password" }).click();
-        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await fill(guest, { Password: `${PASSWORD} anew` });
+        await use(guest, "Set password");
+        await signedIn(guest);
         await close(guest);
         mail.stop();
         await mailing.stop();
     });
 
     test("a second factor is added, asked for at sign-in, and removed", async () => {
-        const email = "admin@zeta.example";
-        const page = await openAs(browser, server, email, "/account", {});
-        const askPassword = async (button) => {
-            await page.getByRole("button", { name: button, exact: true }).click();
-            await page.getByRole("dialog").getByLabel("Current password").fill(PASSWORD);
-            await page.getByRole("button", { name: "Continue" }).click();
-        };
-        await askPassword("Add a second factor");
+        const page = await account();
+        const password = { "Current password": PASSWORD };
+        await form(page, "Add a second factor", password, "Continue");
         const key = (await page.locator(".secret code").innerText()).replaceAll(" ", "");
         await page.getByRole("img", { name: "QR code" }).waitFor();
-        for (const colorScheme of ["light", "dark"])
-            for (const width of [1280, 380]) {
-                await page.emulateMedia({ colorScheme });
-                await page.setViewportSize({ width, height: 860 });
-                const uri = `otpauth://totp/muster:admin%40zeta.example?secret=${key}&issuer=muster`;
-                assert.equal(await scan(page, ".qr"), uri, `${colorScheme}, ${width}`);
-                await shot(page, `second-factor-${colorScheme}-${width}`);
-            }
-        const step = Math.floor(Date.now() / 30_000);
-        await page.getByLabel("Code", { exact: true }).fill(codeOf(key, step));
-        await page.getByRole("button", { name: "Turn on" }).click();
-        await page.getByText("Your recovery codes").waitFor();
+        const uri = `otpauth://totp/muster:admin%40zeta.example?secret=${key}&issuer=muster`;
+        for (const one of LOOKS) {
+            await look(page, one);
+            assert.equal(await scan(page, ".qr"), uri, `${one}`);
+            await shot(page, `second-factor-${one.join("-")}`);
+        }
+        await page.getByLabel("Code", { exact: true }).fill(codeOf(key, Math.floor(Date.now() / 30_000)));
+        await use(page, "Turn on");
+        await sees(page, "Your recovery codes");
         const [recovery] = (await page.locator(".secret code").innerText()).split(" ");
-        await page.getByText("10 recovery codes left").waitFor();
-        const guest = await openPage(browser, server);
-        await guest.goto(server.url);
-        await guest.getByLabel("E-mail").fill(email);
-        await guest.getByLabel("Password").fill(PASSWORD);
-        await guest.getByRole("button", { name: "Sign in" }).click();
+        await sees(page, "10 recovery codes left");
+        const guest = await visit("/");
+        await signIn(guest, ADMIN, PASSWORD);
         await guest.getByLabel("Code").waitFor();
         assert.equal(await guest.getByText("a recovery code, is needed").count(), 1, "said once, at its field");
         await guest.getByLabel("Code").fill("000000");
         await shot(guest, "sign-in-code");
         await guest.keyboard.press("Enter");
-        await guest.getByText("Wrong code").waitFor();
+        await sees(guest, "Wrong code");
         await guest.getByLabel("Code").fill(recovery);
         await guest.keyboard.press("Enter");
-        await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+        await signedIn(guest);
         await guest.context().close();
-        await askPassword("Remove");
-        await page.getByRole("button", { name: "Add a second factor" }).waitFor();
+        await form(page, "Remove", password, "Continue");
+        await button(page, "Add a second factor").waitFor();
         await close(page);
     });
 
     test("a person creates a token, sees it once, and deletes it", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/account", {});
-        await page.getByRole("button", { name: "New token" }).click();
-        const dialog = page.getByRole("dialog");
-        await dialog.getByRole("button", { name: "Create token" }).click(); // it needs a name
-        await dialog.getByLabel("Name").fill("laptop");
+        const page = await account();
+        const dialog = dialogOf(page);
+        await form(page, "New token", {}, "Create token"); // it needs a name
+        await fill(dialog, { Name: "laptop", "It may": "admin", "Expires after": "7" });
         assert.equal(await dialog.getByRole("option", { name: /All that you/ }).count(), 0);
-        await dialog.getByLabel("It may").selectOption("admin");
-        await dialog.getByLabel("Expires after").selectOption("7");
-        await dialog.getByRole("button", { name: "Create token" }).click();
+        await use(dialog, "Create token");
         const secret = page.getByText(/^mst_pat_\w{36}$/);
         await secret.waitFor();
-        const token = await secret.innerText();
-        const headers = { Authorization: `Bearer ${token}` };
-        const asToken = () => fetch(`${server.url}/api/v1/auth/me`, { headers });
-        assert.equal((await (await asToken()).json()).email, "admin@zeta.example");
+        const headers = { Authorization: `Bearer ${await secret.innerText()}` };
+        const asToken = () => request(`${server.url}/api/v1/auth/me`, { headers });
+        assert.equal((await (await asToken()).json()).email, ADMIN);
         await page.reload();
         await page.getByRole("row", { name: /laptop.*change settings and keys/ }).waitFor();
         assert.equal(await secret.count(), 0);
         await shot(page, "tokens");
-        await page.getByRole("button", { name: "Delete token laptop" }).click();
-        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-        await page.getByText("No tokens").waitFor();
+        await form(page, "Delete token laptop", {}, "Delete");
+        await sees(page, "No tokens");
         assert.equal((await asToken()).status, 401);
         await close(page);
     });
 
     test("an admin of the platform sees a user's tokens and deletes one", async () => {
-        const own = await openAs(browser, server, "admin@zeta.example", "/account", {});
-        await own.getByRole("button", { name: "New token" }).click();
-        await own.getByRole("dialog").getByLabel("Name").fill("forgotten");
-        await own.getByRole("button", { name: "Create token" }).click();
-        await own.getByText(/^mst_pat_/).waitFor();
-        const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
-        await page.getByRole("button", { name: "Tokens of admin@zeta.example" }).click();
-        await page.getByRole("button", { name: "Delete token forgotten" }).click();
-        await page.getByRole("dialog", { name: "Delete forgotten?" }).getByRole("button", { name: "Delete" }).click();
-        await page.getByRole("dialog").getByText("No tokens").waitFor();
-        await close(page);
+        const own = await account();
+        await form(own, "New token", { Name: "forgotten" }, "Create token");
+        await sees(own, /^mst_pat_/);
         await close(own);
+        const page = await openAs(browser, server, "ada@example.org", "/platform?tab=users", {});
+        await use(page, `Tokens of ${ADMIN}`, "Delete token forgotten");
+        await use(page.getByRole("dialog", { name: "Delete forgotten?" }), "Delete");
+        await sees(dialogOf(page), "No tokens");
+        await close(page);
     });
 
     test("a workspace is closed to members of another", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/acme-sohne/runs", {});
+        const page = await openAs(browser, server, ADMIN, "/t/acme-sohne/runs", {});
         await page.getByRole("alert").waitFor();
         await close(page);
     });
 
     test("colours follow the system until a person chooses", async () => {
-        const page = await openAs(browser, server, "admin@zeta.example", "/t/zeta/runs", {});
+        const page = await openAs(browser, server, ADMIN, "/t/zeta/runs", {});
         const background = () =>
             page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
         const light = await background();
         await page.emulateMedia({ colorScheme: "dark" });
         const dark = await background();
         assert.notEqual(dark, light);
-        await page.getByRole("button", { name: "Colours: system" }).click();
+        await use(page, /^Colours: system/);
         assert.equal(await background(), light);
         await page.reload();
-        await page.getByRole("button", { name: "Colours: light" }).click();
+        await use(page, /^Colours: light/);
         assert.equal(await background(), dark);
         await page.context().close();
     });

@@ -2,13 +2,17 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { before, describe, test } from "node:test";
+import { describe } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { shot } from "./muster.mjs";
+import { count, gone, heading, nodesOf, sees, use } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
-const TRACE = randomBytes(16).toString("hex");
-const RUN = TRACE.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+const newTrace = () => randomBytes(16).toString("hex");
+/** The run of a trace. */
+const runOf = (trace) => trace.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+const TRACE = newTrace();
 const id = (n) => String(n).padStart(16, "0");
 const began = Date.now() - 60_000;
 const nano = (ms) => `${began + ms}000000`;
@@ -57,65 +61,39 @@ const PATIENCE_MS = 120_000;
 const REST_MS = 200; // a load takes real time; each jump of the clock may begin others
 const NODES_MAX = 5_000;
 
-let server, browser, tenant;
+const w = new Suite("spanners");
+
+const sendSpans = (spans) =>
+    w.send("/v1/traces", { resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans }] }] });
 
 describe("spans", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("spanners", ADMIN);
-        await server.send(tenant, "/v1/traces", {
-            resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans: SPANS }] }],
-        });
-        await server.send(tenant, "/v1/logs", {
-            resourceLogs: [
-                {
-                    resource: RESOURCE,
-                    scopeLogs: [
-                        {
-                            logRecords: [
-                                {
-                                    traceId: TRACE,
-                                    spanId: id(2),
-                                    timeUnixNano: nano(700),
-                                    body: { stringValue: "12 messages" },
-                                },
-                            ],
-                        },
-                    ],
-                },
-            ],
-        });
+    w.begin(async () => {
+        await sendSpans(SPANS);
+        const body = { stringValue: "12 messages" };
+        const logRecords = [{ traceId: TRACE, spanId: id(2), timeUnixNano: nano(700), body }];
+        await w.send("/v1/logs", { resourceLogs: [{ resource: RESOURCE, scopeLogs: [{ logRecords }] }] });
     });
 
-    async function openTree(options) {
-        const page = await openAs(browser, server, tenant.email, `/t/spanners/runs/${RUN}`, options);
-        await page.getByRole("tree", { name: "Spans" }).waitFor();
-        return page;
-    }
+    const TREE = `runs/${runOf(TRACE)}`;
+    const tree = (page) => page.getByRole("tree", { name: "Spans" }).waitFor();
     const items = (page) => page.getByRole("treeitem");
-    const names = async (page) =>
-        (await items(page).locator(".text").allTextContents()).map((text) => text.trim());
     const item = (page, name) => items(page).filter({ hasText: name }).first();
-    const focused = (page) =>
-        page.evaluate(() => document.activeElement.querySelector(".text")?.textContent);
+    const drawn = (page, n) => count(page, n, '[role="treeitem"]');
+    const onSpan = (page, name) =>
+        page.waitForFunction((text) => document.activeElement.querySelector(".text")?.textContent === text, name);
 
-    test("spans are a tree by their parents, in the order of their start", async () => {
-        const page = await openTree();
+    w.test("spans are a tree by their parents, in the order of their start", TREE, async (page) => {
+        await tree(page);
         const found = await items(page).evaluateAll((all) =>
-            all.map((one) => [
-                one.querySelector(".text").textContent,
-                Number(one.getAttribute("aria-level")),
-            ]),
+            all.map((one) => [one.querySelector(".text").textContent, Number(one.getAttribute("aria-level"))]),
         );
         assert.deepEqual(found, ORDER);
         assert.equal(await page.getByRole("heading", { name: "Timeline" }).count(), 0);
         await shot(page, "spans");
-        await close(page);
     });
 
-    test("a bar is as long as its span, and one that failed says why", async () => {
-        const page = await openTree();
+    w.test("a bar is as long as its span, and one that failed says why", TREE, async (page) => {
+        await tree(page);
         const box = async (name, part) => item(page, name).locator(part).boundingBox();
         const lane = await box("read invoices", ".lane");
         const bar = await box("invoke_agent planner", ".bar");
@@ -124,62 +102,46 @@ describe("spans", () => {
         assert.equal(await item(page, "invoke_agent planner").locator(".value").textContent(), "3.7 s");
         const failed = item(page, "chat gpt-5");
         assert.match(await failed.textContent(), /failed.*UpstreamTimeout/);
-        const colour = (of) =>
-            of.locator(".bar").evaluate((one) => getComputedStyle(one).backgroundColor);
+        const colour = (of) => of.locator(".bar").evaluate((one) => getComputedStyle(one).backgroundColor);
         assert.notEqual(await colour(failed), await colour(item(page, "read invoices")));
         assert.equal(await item(page, "fetch mailbox").locator(".tick").count(), 1);
-        await close(page);
     });
 
-    test("spans fold by a click", async () => {
-        const page = await openTree();
+    w.test("spans fold by a click", TREE, async (page) => {
         const planner = item(page, "invoke_agent planner");
         assert.equal(await planner.getAttribute("aria-expanded"), "true");
         await planner.click();
-        await page.waitForFunction(
-            () => document.querySelectorAll('[role="treeitem"]').length === 5,
-        );
+        await drawn(page, 5);
         assert.equal(await planner.getAttribute("aria-expanded"), "false");
         assert.match(await planner.textContent(), /2 children/);
-        await close(page);
     });
 
-    test("the keyboard moves, folds and opens as in any tree", async () => {
-        const page = await openTree();
+    w.test("the keyboard moves, folds and opens as in any tree", TREE, async (page) => {
         await item(page, "read invoices").focus();
         const press = async (key, wanted) => {
             await page.keyboard.press(key);
-            await page.waitForFunction(
-                (text) => document.activeElement.querySelector(".text")?.textContent === text,
-                wanted,
-            );
+            await onSpan(page, wanted);
         };
         await press("ArrowDown", "fetch mailbox");
         await press("ArrowRight", "GET /messages");
         await press("ArrowLeft", "fetch mailbox");
         await press("ArrowLeft", "fetch mailbox"); // folds it
-        await page.waitForFunction(
-            () => document.activeElement.getAttribute("aria-expanded") === "false",
-        );
+        await page.waitForFunction(() => document.activeElement.getAttribute("aria-expanded") === "false");
         await press("ArrowDown", "invoke_agent planner");
         await press("End", "a stray one");
         await press("Home", "read invoices");
         await page.keyboard.press("Enter");
-        await page.waitForFunction(
-            () => document.querySelectorAll('[role="treeitem"]').length === 2,
-        );
+        await drawn(page, 2);
         await page.keyboard.press("ArrowRight");
-        await page.waitForFunction(
-            () => document.querySelectorAll('[role="treeitem"]').length === 6,
-        );
-        assert.deepEqual(await names(page), ORDER.map(([name]) => name).filter((n) => n !== "GET /messages"));
-        assert.equal(await focused(page), "read invoices");
+        await drawn(page, 6);
+        const names = (await items(page).locator(".text").allTextContents()).map((text) => text.trim());
+        assert.deepEqual(names, ORDER.map(([name]) => name).filter((n) => n !== "GET /messages"));
+        await onSpan(page, "read invoices");
         assert.equal(await page.locator('[role="treeitem"][tabindex="0"]').count(), 1);
-        await close(page);
     });
 
-    test("a narrow window shows names above their bars, and nothing sideways", async () => {
-        const page = await openTree({ viewport: { width: 380, height: 800 } });
+    w.test("a narrow window shows names above their bars, and nothing sideways", TREE, async (page) => {
+        await tree(page);
         const over = await page.evaluate(
             () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
@@ -189,65 +151,50 @@ describe("spans", () => {
         assert.ok(name.y + name.height <= lane.y + 1);
         assert.ok(lane.width > 250);
         await shot(page, "spans-narrow");
-        await close(page);
-    });
+    }, { viewport: { width: 380, height: 800 } });
 
-    test("a long trace is loaded in parts, and few of its rows are drawn", async () => {
-        const trace = randomBytes(16).toString("hex");
-        const spans = Array.from({ length: LONG }, (_, n) => ({
-            ...span(n + 1, n === 0 ? 0 : 1, `call ${n}`, n, n === 0 ? LONG : n + 1),
-            traceId: trace,
+    /** Spans of a long trace, children of its root, which has the number 1. */
+    const calls = (traceId, from, to) =>
+        Array.from({ length: to - from }, (_, n) => ({
+            ...span(from + n + 2, 1, `call ${from + n}`, from + n, from + n + 1),
+            traceId,
         }));
-        for (let i = 0; i < LONG; i += 500)
-            await server.send(tenant, "/v1/traces", {
-                resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans: spans.slice(i, i + 500) }] }],
-            });
-        const run = trace.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
-        const page = await openAs(browser, server, tenant.email, `/t/spanners/runs/${run}`);
-        await page.getByRole("tree", { name: "Spans" }).waitFor();
-        await page.getByRole("heading", { name: "Timeline" }).waitFor(); // of the whole run
-        await page.getByText("The tree has the first 1,000 events").waitFor();
-        await page.getByRole("button", { name: "Load more" }).click();
-        await page.getByText("The tree has the first").waitFor({ state: "detached" });
-        const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+
+    async function loadAll(page) {
+        await sees(page, "The tree has the first 1,000 events");
+        await use(page, "Load more");
+        await gone(page, "The tree has the first");
+    }
+
+    w.test("a long trace is loaded in parts, and few of its rows are drawn", "overview", async (page) => {
+        const trace = newTrace();
+        await sendSpans([{ ...span(1, 0, "the root", 0, LONG), traceId: trace }]);
+        for (let i = 0; i < LONG; i += 500) await sendSpans(calls(trace, i, i + 500));
+        await w.go(page, `runs/${runOf(trace)}`);
+        await tree(page);
+        await heading(page, "Timeline").waitFor(); // of the whole run
+        await loadAll(page);
         assert.ok((await items(page).count()) < 200, `${await items(page).count()} rows`);
-        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes`);
+        assert.ok((await nodesOf(page)) <= NODES_MAX, `${await nodesOf(page)} nodes`);
         await items(page).first().focus();
         await page.keyboard.press("End");
-        await page.waitForFunction(
-            (name) => document.activeElement.querySelector(".text")?.textContent === name,
-            `call ${LONG - 1}`,
-        );
+        await onSpan(page, `call ${LONG - 1}`);
         const { y } = await item(page, `call ${LONG - 1}`).boundingBox();
         assert.ok(y >= 0 && y <= page.viewportSize().height, `the last is at ${y}`);
-        assert.ok((await nodes()) <= NODES_MAX, `${await nodes()} nodes at the end`);
+        assert.ok((await nodesOf(page)) <= NODES_MAX, `${await nodesOf(page)} nodes at the end`);
         await page.keyboard.press("Home");
-        await page.waitForFunction(() => document.activeElement.querySelector(".text")?.textContent === "call 0");
+        await onSpan(page, "the root");
         await page.keyboard.press("ArrowLeft"); // folds all of it
-        await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"]').length === 1);
-        await close(page);
+        await drawn(page, 1);
     });
 
-    test("spans of a long trace that goes on follow those that were loaded", async () => {
-        const trace = randomBytes(16).toString("hex");
-        const send = (from, to) => {
-            const spans = Array.from({ length: to - from }, (_, n) => ({
-                ...span(from + n + 2, 1, `call ${from + n}`, from + n, from + n + 1), // the root is not over
-                traceId: trace,
-            }));
-            return server.send(tenant, "/v1/traces", {
-                resourceSpans: [{ resource: RESOURCE, scopeSpans: [{ spans }] }],
-            });
-        };
-        for (let i = 0; i < 1200; i += 400) await send(i, i + 400);
-        const run = trace.replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
-        const page = await openAs(browser, server, tenant.email, "/nowhere", {});
+    w.test("spans of a long trace that goes on follow those that were loaded", "/nowhere", async (page) => {
+        const trace = newTrace(); // its root is not over
+        for (let i = 0; i < 1200; i += 400) await sendSpans(calls(trace, i, i + 400));
         await page.clock.install();
-        await page.goto(`${server.url}/#/t/spanners/runs/${run}`);
-        await page.getByText("The tree has the first 1,000 events").waitFor();
-        await page.getByRole("button", { name: "Load more" }).click();
-        await page.getByText("The tree has the first").waitFor({ state: "detached" });
-        await send(1200, 1210);
+        await w.go(page, `runs/${runOf(trace)}`);
+        await loadAll(page);
+        await sendSpans(calls(trace, 1200, 1210));
         await items(page).first().focus();
         const last = () =>
             page.evaluate(() => {
@@ -262,6 +209,5 @@ describe("spans", () => {
             await delay(REST_MS);
         }
         assert.equal(await last(), "call 1209");
-        await close(page);
-    });
+    }, { fresh: true });
 });

@@ -2,10 +2,12 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { before, describe, test } from "node:test";
+import { describe } from "node:test";
 
 import { event } from "./fleet.mjs";
-import { ADMIN, close, openAs, openBrowser, sharedServer, shot } from "./muster.mjs";
+import { shot } from "./muster.mjs";
+import { isFocused, link, rows, sees } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
 const field = (key, type) => ({ key, type, required: true });
 const AGENTS = {
@@ -22,38 +24,30 @@ const RUNS = [
     ["payer", 61, 70],
 ];
 
-let server, browser, tenant, ids;
+const w = new Suite("chains");
+const ids = new Map(RUNS.map(([agent]) => [agent, randomUUID()]));
 
 describe("workflows", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("chains", ADMIN);
-        for (const [agent_name, io] of Object.entries(AGENTS))
-            await server.send(tenant, "/api/v1/agents/register", { agent_name, ...io });
+    w.begin(async () => {
+        for (const [agent, io] of Object.entries(AGENTS)) await w.register(agent, io);
         const from = Date.now() - 600_000;
-        ids = new Map(RUNS.map(([agent]) => [agent, randomUUID()]));
         const events = RUNS.flatMap(([agent, start, end]) => {
             const run = { agent, id: ids.get(agent), from };
             const more = { workflow_run_id: "night 1" };
             const last = agent === "payer" ? "failed" : "completed";
             return [
-                event(tenant, run, "started", start * 1000, more),
-                event(tenant, run, last, end * 1000, { ...more, duration_ms: (end - start) * 1000 }),
+                event(w.tenant, run, "started", start * 1000, more),
+                event(w.tenant, run, last, end * 1000, { ...more, duration_ms: (end - start) * 1000 }),
             ];
         });
-        await server.send(tenant, "/api/v1/telemetry/batch", { events });
+        await w.events(events);
     });
 
-    const open = (hash, options) => openAs(browser, server, tenant.email, hash, options);
-
-    test("a workflow is found in the list, and its graph shows branches and contracts", async () => {
-        const page = await open("/t/chains/overview");
-        await page.getByRole("link", { name: "Workflows", exact: true }).click();
-        const row = page.locator("tbody tr");
-        await page.getByRole("link", { name: "night 1" }).waitFor(); // the overview has rows, too
-        assert.match(await row.first().innerText(), /Failed[\s\S]*night 1[\s\S]*reader, matcher, checker, payer/);
-        await page.getByRole("link", { name: "night 1" }).click();
+    w.test("a workflow is found in the list, and its graph shows branches and contracts", "overview", async (page) => {
+        await link(page, "Workflows").click();
+        await link(page, "night 1").waitFor(); // the overview has rows, too
+        assert.match(await rows(page).first().innerText(), /Failed[\s\S]*night 1[\s\S]*reader, matcher, checker, payer/);
+        await link(page, "night 1").click();
         const graph = page.locator(".workflow-graph");
         await graph.locator(".node").nth(3).waitFor();
         assert.equal(await graph.locator(".edge").count(), 4);
@@ -66,46 +60,38 @@ describe("workflows", () => {
         assert.equal(at.get("matcher").y, at.get("checker").y, "parallel runs stand side by side");
         assert.ok(at.get("reader").y < at.get("matcher").y && at.get("matcher").y < at.get("payer").y);
         await shot(page, "workflow");
-        await close(page);
     });
 
-    test("the table says the same in words", async () => {
-        const page = await open("/t/chains/workflows/night%201");
-        const row = (agent) => page.locator("tbody tr").filter({ has: page.getByRole("link", { name: agent, exact: true }) });
+    w.test("the table says the same in words", "workflows/night%201", async (page) => {
+        const row = (agent) => rows(page).filter({ has: link(page, agent) });
         await row("payer").waitFor();
         const words = (await row("payer").innerText()).replace(/\s+/g, " ");
         assert.match(words, /matcher \(order\).*checker/);
         assert.match(words, /missing inputs.*iban is missing.*checked is boolean, not string/);
         assert.match((await row("matcher").innerText()).replace(/\s+/g, " "), /reader \(invoice\).*all inputs provided/);
         assert.match(await row("reader").innerText(), /first step/);
-        await close(page);
     });
 
-    test("where links are left out, later runs are not taken for first steps", async () => {
+    w.test("where links are left out, later runs are not taken for first steps", "overview", async (page) => {
         const more = { workflow_run_id: "wide" };
-        for (const [layer, status] of [[0, "completed"], [10_000, "completed"]]) {
-            const runs = Array.from({ length: 75 }, () => ({ agent: "echo", id: randomUUID(), from: Date.now() - 600_000 }));
-            const events = runs.flatMap((run) => [
-                event(tenant, run, "started", layer, more),
-                event(tenant, run, status, layer + 1000, more),
-            ]);
-            await server.send(tenant, "/api/v1/telemetry/batch", { events });
-        }
-        const page = await open("/t/chains/workflows/wide");
-        await page.getByText("Only the first 4,950 links between runs are shown").waitFor();
-        await page.getByRole("link", { name: "150 runs", exact: true }).waitFor(); // all of them
-        const cells = await page.locator("tbody tr").allInnerTexts();
+        const stepsOf = (layer) => {
+            const run = { agent: "echo", id: randomUUID(), from: Date.now() - 600_000 + layer };
+            return [event(w.tenant, run, "started", 0, more), event(w.tenant, run, "completed", 1000, more)];
+        };
+        for (const layer of [0, 10_000]) await w.events(Array.from({ length: 75 }, () => stepsOf(layer)).flat());
+        await w.go(page, "workflows/wide");
+        await sees(page, "Only the first 4,950 links between runs are shown");
+        await link(page, "150 runs").waitFor(); // all of them
+        const cells = await rows(page).allInnerTexts();
         const saying = (words) => cells.filter((text) => text.includes(words)).length;
         const [first, unknown] = [saying("first step"), saying("not checked")];
         assert.equal(first, 75);
         assert.equal(unknown, 9); // of the second layer: 66 runs have 75 links each
         assert.equal(await page.locator(".workflow-graph .node").count(), 141);
-        await page.getByText("The graph has the first 141 runs; the table has all.").waitFor();
-        await close(page);
+        await sees(page, "The graph has the first 141 runs; the table has all.");
     });
 
-    test("the graph is read and used with the keyboard, on a telephone too", async () => {
-        const page = await open("/t/chains/workflows/night%201");
+    w.test("the graph is read and used with the keyboard, on a telephone too", "workflows/night%201", async (page) => {
         await page.setViewportSize({ width: 320, height: 700 });
         const graph = page.getByRole("region", { name: "Graph of the workflow" });
         const node = graph.getByRole("link", { name: "checker: Completed, 28 s" });
@@ -117,9 +103,8 @@ describe("workflows", () => {
         await shot(page, "workflow-narrow");
         await graph.focus();
         for (let i = 0; i < 3; i++) await page.keyboard.press("Tab"); // the third of the four
-        assert.ok(await node.evaluate((one) => one === document.activeElement));
+        assert.ok(await isFocused(node));
         await page.keyboard.press("Enter");
         await page.waitForURL(new RegExp(`runs/${ids.get("checker")}`));
-        await close(page);
     });
 });
