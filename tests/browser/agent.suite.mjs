@@ -182,10 +182,12 @@ describe("one agent", () => {
     }, { fresh: true });
 
     test("saving an edit of an old version is refused, and nothing is overwritten", async () => {
+        const document = "# One\nalpha\n";
+        await (await w.person()).ask("PUT", `/api/v1/tenants/acme/${HOME}/document`, { document });
         const pages = [await w.open(`${HOME}?tab=document`), await w.open(`${HOME}?tab=document`)];
         for (const [i, page] of pages.entries()) await fill(page, { Document: `by ${i}` });
         await use(pages[0], "Save");
-        await sees(pages[0], "Version 1 by");
+        await sees(pages[0], "Version 2 by");
         await use(pages[1], "Save");
         await pages[1].getByRole("alert").waitFor();
         assert.equal(w.cli("document", "show", ...ofAgent), "by 0");

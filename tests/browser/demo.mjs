@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { BINARY, Clock, HOOKS } from "./muster.mjs";
+import { BINARY, Clock, HOOKS, openPage, sessionOf } from "./muster.mjs";
 import { ROOT } from "./root.mjs";
 
 const DEMO = join(ROOT, "demo");
@@ -35,6 +35,18 @@ export class Demo {
         demo.email = text.match(/E-mail\s+(\S+)/)[1];
         demo.password = text.match(/Password\s+(\S+)/)[1];
         return demo;
+    }
+
+    /** A page of its visitor, with the clock of the service. */
+    async open(browser, hash, options = {}) {
+        const storageState = await sessionOf(this, this.email, this.password);
+        const page = await openPage(browser, this, { storageState, ...options });
+        await page.addInitScript((ms) => {
+            const now = Date.now;
+            Date.now = () => now() + ms;
+        }, Number(this.clock.us / 1000n));
+        await page.goto(`${this.url}/#${hash}`);
+        return page;
     }
 
     async stop() {

@@ -6,7 +6,8 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { BY_TEST_CLOCK, Demo } from "./demo.mjs";
-import { Person, close, openBrowser, openPage, sessionOf, shot } from "./muster.mjs";
+import { Person, close, openBrowser, openPage, shot } from "./muster.mjs";
+import { count, gone, row, sees, titled, use } from "./portal.mjs";
 
 const DAY_S = 86_400;
 const LOOK_MS = 200; // between two looks: a session may ask ten times a second
@@ -21,30 +22,17 @@ describe("the demo", () => {
         browser = await openBrowser();
     });
 
-    after(async () => {
-        await demo?.stop();
-    });
+    after(() => demo?.stop());
 
-    /** A page with the clock of the service. */
-    async function open(hash) {
-        const storageState = await sessionOf(demo, demo.email, demo.password);
-        const page = await openPage(browser, demo, { storageState });
-        await page.addInitScript((ms) => {
-            const now = Date.now;
-            Date.now = () => now() + ms;
-        }, Number(demo.clock.us / 1000n));
-        await page.goto(`${demo.url}/#${hash}`);
-        return page;
-    }
+    const open = (hash) => demo.open(browser, hash);
 
     /** First: later messages take their place. That they are due at once, test_demo.py says. */
     test("a failure and a silence appear beside the message that is sent of each", async () => {
         const page = await open("/t/acme/overview");
         const card = (title) => page.locator(".overview .card", { hasText: title });
         const happens = async (alert, message) => {
-            await card("Open alerts").getByText(alert).waitFor();
-            const sent = card("Notifications sent").locator("li", { hasText: message });
-            await sent.getByText("Delivered").waitFor();
+            await sees(card("Open alerts"), alert);
+            await sees(card("Notifications sent").locator("li", { hasText: message }), "Delivered");
         };
         await happens(/price-watcher: \d+ of the last \d+ runs .* failed/, /agent\.failing.*price-watcher/);
         await happens(/uptime-probe is silent: expected every 5 s/, /agent\.silent.*uptime-probe/);
@@ -55,19 +43,19 @@ describe("the demo", () => {
     test("its link signs in, and opens the overview with a short tour", async () => {
         const page = await openPage(browser, { url: "http://127.0.0.1" });
         await page.goto(demo.link);
-        await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+        await titled(page, "Overview");
         assert.equal(page.url(), `${demo.url}/#/t/acme/overview`);
         const stops = page.locator(".tour li a");
         assert.equal(await stops.count(), STOPS.length);
         for (const [i, name] of STOPS.entries()) {
             await stops.nth(i).click();
-            await page.getByRole("heading", { level: 1, name }).waitFor();
+            await titled(page, name);
             await page.goBack();
             await page.locator(".tour").waitFor();
         }
         await shot(page, "demo-overview");
-        await page.getByRole("button", { name: "Close the tour" }).click();
-        await page.locator(".tour").waitFor({ state: "detached" });
+        await use(page, "Close the tour");
+        await gone(page, page.locator(".tour"));
         await page.reload();
         await page.locator(".tiles").waitFor();
         assert.equal(await page.locator(".tour").count(), 0);
@@ -76,11 +64,10 @@ describe("the demo", () => {
 
     test("a workflow is one chain, and its check names the input that is missing", async () => {
         const page = await open("/t/acme/workflows?since=30d");
-        await page.locator("tbody tr", { hasText: "payment-preparer" }).first().locator("a.row-link").click();
-        await page.locator(".workflow-graph .node").nth(2).waitFor();
-        assert.equal(await page.locator(".workflow-graph .node").count(), 3);
-        assert.equal(await page.locator(".workflow-graph .edge").count(), 2);
-        await page.getByText(/iban/).first().waitFor();
+        await row(page, "payment-preparer").first().locator("a.row-link").click();
+        await count(page, 3, ".workflow-graph .node");
+        await count(page, 2, ".workflow-graph .edge");
+        await sees(page, /iban/);
         await close(page);
     });
 

@@ -1,25 +1,23 @@
 // /docs: the API to read and to try, without a session.
 
 import assert from "node:assert/strict";
-import { before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 
-import { close, openBrowser, openPage, sharedServer, shot, sumBytes, weigh } from "./muster.mjs";
+import { close, openPage, shot, sumBytes, weigh } from "./muster.mjs";
+import { fill, titled, use } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
 const DOCS_BYTES_MAX = 25_000; // compressed, without the document
 
-let server, browser, tenant;
+const w = new Suite("readers");
 
 describe("the page of the API", () => {
-    before(async () => {
-        server = await sharedServer();
-        browser = await openBrowser();
-        tenant = server.addTenant("readers");
-    });
+    w.begin();
 
     async function open(hash = "") {
-        const page = await openPage(browser, server);
-        await page.goto(`${server.url}/docs${hash}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
+        const page = await openPage(w.browser, w.server);
+        await page.goto(`${w.server.url}/docs${hash}`);
+        await titled(page);
         return page;
     }
 
@@ -27,7 +25,7 @@ describe("the page of the API", () => {
         const page = await open();
         const links = page.getByRole("navigation").getByRole("link");
         assert.ok((await links.count()) > 100);
-        await page.getByLabel("Find").fill("report events");
+        await fill(page, { Find: "report events" });
         await page.waitForFunction(() => document.querySelectorAll("nav a").length < 10);
         await links.filter({ hasText: "Report many run events" }).click();
         await page.getByRole("heading", { name: "Report many run events at once" }).waitFor();
@@ -40,10 +38,10 @@ describe("the page of the API", () => {
     test("a call is refused without a key and answered with one, which is kept nowhere", async () => {
         const page = await open("#get_limits");
         const answer = page.locator(".answer");
-        await page.getByRole("button", { name: "Send" }).click();
+        await use(page, "Send");
         await answer.getByText("401", { exact: true }).waitFor();
-        await page.getByLabel("Key", { exact: true }).fill(tenant.token);
-        await page.getByRole("button", { name: "Send" }).click();
+        await fill(page, { Key: w.tenant.token });
+        await use(page, "Send");
         await answer.getByText("200", { exact: true }).waitFor();
         assert.match(await answer.innerText(), /"batch_max_events"/);
         assert.match(await answer.innerText(), /ratelimit-limit/);
@@ -52,7 +50,7 @@ describe("the page of the API", () => {
         );
         const shown = await page.locator("body").innerText();
         assert.ok(!kept.includes("mst_") && !page.url().includes("mst_"));
-        assert.ok(!shown.includes(tenant.token));
+        assert.ok(!shown.includes(w.tenant.token));
         await page.reload();
         assert.equal(await page.getByLabel("Key", { exact: true }).inputValue(), "");
         page.troubles = page.troubles.filter((one) => !one.includes("401"));
@@ -61,10 +59,10 @@ describe("the page of the API", () => {
 
     test("an example can be sent as it stands", async () => {
         const page = await open("#report_event");
-        await page.getByLabel("Key", { exact: true }).fill(tenant.token);
+        await fill(page, { Key: w.tenant.token });
         const body = page.getByLabel("Body, JSON");
         await body.fill((await body.inputValue()).replace('"acme"', '"readers"'));
-        await page.getByRole("button", { name: "Send" }).click();
+        await use(page, "Send");
         const answer = page.locator(".answer");
         await answer.getByText("202", { exact: true }).waitFor();
         assert.match(await answer.innerText(), /"status": "accepted"/);
@@ -72,14 +70,14 @@ describe("the page of the API", () => {
     });
 
     test("the page is small, and the portal does not load it", async () => {
-        const page = await openPage(browser, server);
+        const page = await openPage(w.browser, w.server);
         const weighed = weigh(page, "openapi.json");
-        await page.goto(`${server.url}/docs`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.goto(`${w.server.url}/docs`);
+        await titled(page);
         const bytes = sumBytes(await weighed());
         assert.ok(bytes > 3_000 && bytes <= DOCS_BYTES_MAX, `${bytes} bytes`);
         console.log(`# docs: ${bytes} bytes`);
-        await page.goto(server.url);
+        await page.goto(w.server.url);
         const portal = await page.evaluate(() =>
             performance.getEntriesByType("resource").map((one) => one.name),
         );

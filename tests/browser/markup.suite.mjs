@@ -2,15 +2,19 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe } from "node:test";
 
-import { Clock, openAs, openBrowser, Person, Server, shot } from "./muster.mjs";
+import { shot } from "./muster.mjs";
 import { payloads, vectors } from "./payloads.mjs";
 import { placesOf, visit } from "./places.mjs";
+import { rows, use } from "./portal.mjs";
+import { Suite } from "./suite.mjs";
 
-let server, browser, tenant, clock;
-const ROOT_ADMIN = "root@example.org"; // may see every page
+const email = "root@example.org"; // may see every page
+const AS_ROOT = { email };
+const BASE = "/api/v1/tenants/hostile";
 const narrated = randomUUID();
+const w = new Suite("hostile", { clock: true });
 
 const cut = (text, length) => [...text].slice(0, length).join("");
 
@@ -19,7 +23,7 @@ function hostile(text, run_id, agent_name, kind, seq) {
     const name = cut(text, 200);
     return {
         event_id: `${seq} ${randomUUID()} ${name}`,
-        client_id: tenant.slug,
+        client_id: w.slug,
         agent_name,
         agent_version: name,
         run_id,
@@ -41,11 +45,11 @@ function hostile(text, run_id, agent_name, kind, seq) {
 }
 
 /** An agent that declares all payloads, in every field of a registration. */
-async function declare(send) {
-    const each = (make) => payloads.map((text, i) => make(cut(text, 200), text, i));
+function declare() {
+    const each = (make) => payloads.map((text) => make(cut(text, 200), text));
     const io = each((key, type) => ({ key, type }));
-    await send("/api/v1/agents/register", {
-        agent_name: "narrator",
+    const paramOf = (key, label) => ({ key, label, help: label, value_type: key, default: label, opciones: [label, key] });
+    return w.register("narrator", {
         agent_version: payloads[1],
         description: payloads.join(" "),
         telemetry_doc: payloads.join(" "),
@@ -53,111 +57,58 @@ async function declare(send) {
         business_kpis: each((key, label) => ({ key, label, unit: key, agg: key })),
         inputs: io,
         outputs: io,
-        config_schema: {
-            params: each((key, label) => ({
-                key,
-                label,
-                help: label,
-                value_type: key,
-                default: label,
-                opciones: [label, key],
-            })),
-        },
+        config_schema: { params: each(paramOf) },
     });
+}
+
+/** What agents report, each with a name that is a payload. */
+async function report(text, i) {
+    const key = cut(text, 200); // the agent's name, too
+    const kpi = { key, label: text, unit: text };
+    if (i % 4 === 0) await w.register(key, { description: text, business_kpis: [kpi], interval_seconds: 60 });
+    const run_id = randomUUID();
+    const breakdowns = [{ metric: key, by: key, slices: { [text]: i } }];
+    await w.business(key, run_id, Date.now(), { [key]: i, [`${key} text`]: text }, { breakdowns });
+    await w.usage(key, run_id, Date.now(), key, i, { calls: 1 });
 }
 
 /** Payloads in every field that people can set. */
 async function settle(person) {
-    const base = "/api/v1/tenants/hostile";
-    const agent = `${base}/agents/narrator`;
-    const text = payloads.join("\n");
-    for (const document of ["nothing", text])
-        await person.ask("PUT", `${agent}/document`, { document });
-    await person.ask("PUT", `${agent}/model`, { model: cut(payloads[1], 200) });
+    const agent = `${BASE}/agents/narrator`;
+    const model = cut(payloads[1], 200);
     const lists = { allow: payloads, deny: payloads };
+    const note = cut(payloads.find((text) => text.includes("onerror=window.planted=1")), 200);
+    for (const document of ["nothing", payloads.join("\n")]) await person.ask("PUT", `${agent}/document`, { document });
+    for (const path of [agent, BASE, "/api/v1/platform"]) await person.ask("PUT", `${path}/model`, { model });
     await person.ask("PUT", `${agent}/command-policy`, { mode: "allowlist", ...lists });
-    await person.ask("PUT", `${base}/command-policy`, { mode: "denylist", ...lists });
-    await person.ask("PUT", `${base}/model`, { model: cut(payloads[1], 200) });
-    await person.ask("PUT", "/api/v1/platform/model", { model: cut(payloads[1], 200) });
-    for (const text of payloads.slice(0, 41)) {
-        const label = cut(text, 200);
-        await person.ask("POST", `${base}/keys`, { label, agent_name: "narrator" });
-        await person.ask("POST", `${base}/webhooks`, { url: "https://example.org/", label });
-        await person.ask("POST", "/api/v1/platform/prices", {
-            model: label,
-            provider: label,
-            input: "1",
-            output: "2",
-            aliases: [`${label} too`],
-        });
+    await person.ask("PUT", `${BASE}/command-policy`, { mode: "denylist", ...lists });
+    await person.ask("POST", `${BASE}/maintenance`, { weekdays: ["sun"], start: "01:00", minutes: 5, note });
+    const labels = payloads.slice(0, 41).map((text) => cut(text, 200));
+    for (const label of labels) {
+        const price = { model: label, provider: label, input: "1", output: "2", aliases: [`${label} too`] };
+        await person.ask("POST", `${BASE}/keys`, { label, agent_name: "narrator" });
+        await person.ask("POST", `${BASE}/webhooks`, { url: "https://example.org/", label });
+        await person.ask("POST", "/api/v1/platform/prices", price);
     }
-    for (const text of payloads.slice(0, 41))
-        await person.ask("PATCH", `${base}/agents/${encodeURIComponent(cut(text, 200))}`, {
-            enabled: true,
-        });
+    for (const label of labels) // last: the audit log shows their names
+        await person.ask("PATCH", `${BASE}/agents/${encodeURIComponent(label)}`, { enabled: true });
 }
 
 describe("text is never markup", () => {
-    before(async () => {
-        clock = new Clock();
-        server = await Server.start([], clock.environment);
-        browser = await openBrowser();
-        tenant = server.addTenant("hostile");
-        server.addUser(ROOT_ADMIN, "--role", "platform_admin");
-        const send = (path, body) => server.send(tenant, path, body);
+    w.begin(async () => {
+        w.server.addUser(email, "--role", "platform_admin");
         const runs = payloads.map((text, i) =>
             hostile(text, randomUUID(), cut(text, 200), i % 2 ? "failed" : "completed", i),
         );
-        const steps = payloads.map((text, i) => hostile(text, narrated, "narrator", "in_progress", i));
-        await send("/api/v1/telemetry/batch", { events: [...runs, ...steps] });
-        const report = async (text, i) => {
-            const agent_name = cut(text, 200);
-            const timestamp = new Date().toISOString();
-            const run_id = randomUUID();
-            const key = cut(text, 200);
-            if (i % 4 === 0)
-                await send("/api/v1/agents/register", {
-                    agent_name,
-                    description: text,
-                    business_kpis: [{ key, label: text, unit: text }],
-                    interval_seconds: 60,
-                });
-            await send("/api/v1/telemetry/business", {
-                agent_name,
-                run_id,
-                timestamp,
-                metrics: { [key]: i, [`${key} text`]: text },
-                breakdowns: [{ metric: key, by: key, slices: { [text]: i } }],
-            });
-            await send("/api/v1/telemetry/llm", {
-                agent_name,
-                run_id,
-                timestamp,
-                model: key,
-                input_tokens: i,
-                calls: 1,
-            });
-        };
+        await w.events([...runs, ...payloads.map((text, i) => hostile(text, narrated, "narrator", "in_progress", i))]);
         for (let i = 0; i < payloads.length; i += 16)
             await Promise.all(payloads.slice(i, i + 16).map((text, j) => report(text, i + j)));
-        await declare(send);
+        await declare();
         await Promise.all(
-            payloads.map((text) => send(`/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {})),
+            payloads.map((text) => w.send(`/api/v1/heartbeat?client_id=${encodeURIComponent(text)}`, {})),
         );
-        const boss = await Person.signIn(server, ROOT_ADMIN);
-        await boss.ask("POST", "/api/v1/tenants/hostile/maintenance", {
-            weekdays: ["sun"],
-            start: "01:00",
-            minutes: 5,
-            note: cut(payloads.find((text) => text.includes("onerror=window.planted=1")), 200),
-        });
-        await settle(boss);
-        clock.advance(7200); // agents that declared an interval fall silent
-    });
-
-    after(async () => {
-        await server?.stop();
-        clock?.remove();
+        await settle(await w.person(email));
+        w.clock.advance(7200); // agents that declared an interval fall silent
     });
 
     /** No payload ran, nothing was logged, and only our own elements exist. */
@@ -179,10 +130,7 @@ describe("text is never markup", () => {
         }));
         assert.equal(found.planted, undefined, where);
         assert.deepEqual(found.inherited, [], where);
-        assert.ok(
-            found.scripts.every((src) => src.startsWith(server.url)),
-            where,
-        );
+        assert.ok(found.scripts.every((src) => src.startsWith(w.server.url)), where);
         assert.deepEqual([found.strange, found.handlers, found.links], [0, 0, []], where);
         assert.deepEqual(page.troubles, [], where);
     }
@@ -193,11 +141,10 @@ describe("text is never markup", () => {
         assert.ok(text.includes("onerror=window.planted=1"), `${where}: the payloads are not there`);
     }
 
-    test("200 payloads in every field do nothing", async () => {
+    w.test("200 payloads in every field do nothing", "runs?since=all", async (page) => {
         assert.ok(payloads.length >= 200);
-        const page = await openAs(browser, server, tenant.email, "/t/hostile/runs?since=all");
         for (;;) {
-            await page.locator("tbody tr").first().waitFor();
+            await rows(page).first().waitFor();
             await seen(page, "runs");
             await check(page, "runs");
             const older = page.getByRole("link", { name: "Older" });
@@ -209,7 +156,7 @@ describe("text is never markup", () => {
                 first,
             );
         }
-        await page.goto(`${server.url}/#/t/hostile/runs/${narrated}?view=order`);
+        await w.go(page, `runs/${narrated}?view=order`);
         await page.locator(".event").first().waitFor();
         // A block is drawn when the window is near, and stays while an event in it is open.
         for (const block of await page.locator("ol.events").all()) {
@@ -239,30 +186,25 @@ describe("text is never markup", () => {
         await page.locator(".alert").nth(20).waitFor();
     }
 
-    test("nor do they on any other page", async () => {
-        const page = await openAs(browser, server, ROOT_ADMIN, "/t/hostile/alerts?group=agent");
+    w.test("nor do they on any other page", "alerts?group=agent", async (page) => {
         await page.locator(".alert-group h2").nth(20).waitFor(); // agents' names are headings
         await openGroups(page);
         await seen(page, "alerts by agent");
         await check(page, "alerts by agent");
         const workflow = cut(payloads[1], 200);
-        const names = { agent: "narrator", run_id: narrated, workflow };
-        for (const place of placesOf("hostile", names)) {
-            await visit(page, server, place);
-            if (place.name === "agent-document")
-                await page.getByRole("button", { name: "Changes of version 2" }).click();
+        for (const place of placesOf("hostile", { agent: "narrator", run_id: narrated, workflow })) {
+            await visit(page, w.server, place);
+            if (place.name === "agent-document") await use(page, "Changes of version 2");
             if (place.name === "alerts") await openGroups(page);
-            if (place.name === "platform-prices") await page.locator("tbody tr").nth(20).waitFor();
+            if (place.name === "platform-prices") await rows(page).nth(20).waitFor();
             await check(page, place.name);
             if (!SILENT.includes(place.name)) await seen(page, place.name);
         }
         await page.context().close();
-    });
+    }, AS_ROOT);
 
-    test("nor as the name of an agent", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/hostile/fleet");
-        const rows = page.locator("tbody tr");
-        await rows.nth(20).waitFor();
+    w.test("nor as the name of an agent", "fleet", async (page) => {
+        await rows(page).nth(20).waitFor();
         const last = () => Number([...document.querySelectorAll("[aria-rowindex]")].at(-1)?.ariaRowIndex);
         // every payload is the name of an agent, and rows near the window are drawn
         for (let row = 0; row < payloads.length; ) {
@@ -276,8 +218,7 @@ describe("text is never markup", () => {
         }
         for (const text of vectors) {
             const name = cut(text, 200);
-            const path = `/t/hostile/agents/${encodeURIComponent(name)}`;
-            await page.goto(`${server.url}/#${path}?tab=values`); // a tab with few requests
+            await w.go(page, `agents/${encodeURIComponent(name)}?tab=values`); // a tab with few requests
             await page.waitForFunction(
                 (wanted) => document.querySelector("main h1")?.textContent.startsWith(wanted),
                 name,
@@ -288,8 +229,7 @@ describe("text is never markup", () => {
         await page.context().close();
     });
 
-    test("a page that treats text as markup would be detected", async () => {
-        const page = await openAs(browser, server, tenant.email, "/t/hostile/cost", {});
+    w.test("a page that treats text as markup would be detected", "cost", async (page) => {
         await page.addInitScript(() => {
             Document.prototype.createTextNode = function (text) {
                 const element = this.createElement("span");
@@ -298,8 +238,8 @@ describe("text is never markup", () => {
             };
         });
         await page.reload();
-        await page.locator("tbody tr").nth(20).waitFor();
+        await rows(page).nth(20).waitFor();
         await assert.rejects(check(page, "planted"));
         await page.context().close();
-    });
+    }, { fresh: true });
 });

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 
 import { close, openAs, openBrowser, openPage, Server, shot } from "./muster.mjs";
+import { dialogOf, fill, form, gone, heading, sees, signedIn, use } from "./portal.mjs";
 import { ROOT } from "./root.mjs";
 
 const FOLDER = join(ROOT, "tests/oidc");
@@ -20,22 +21,17 @@ let server, browser, provider, issuer;
 
 async function startProvider(redirectUri) {
     execFileSync(join(ROOT, "scripts/npm_ci"), [FOLDER], { stdio: "ignore" });
-    provider = spawn("node", [join(FOLDER, "provider.mjs"), redirectUri], {
-        stdio: ["pipe", "pipe", "ignore"],
-    });
+    const command = [join(FOLDER, "provider.mjs"), redirectUri];
+    provider = spawn("node", command, { stdio: ["pipe", "pipe", "ignore"] });
     issuer = await new Promise((resolve, reject) => {
-        createInterface({ input: provider.stdout }).once("line", (line) =>
-            resolve(line.replace("issuer ", "")),
-        );
+        const said = createInterface({ input: provider.stdout });
+        said.once("line", (line) => resolve(line.replace("issuer ", "")));
         provider.once("exit", () => reject(new Error("the provider did not start")));
     });
 }
 
 async function setProvider(wishes) {
-    const reply = await fetch(`${issuer}/test/set`, {
-        method: "POST",
-        body: JSON.stringify(wishes),
-    });
+    const reply = await fetch(`${issuer}/test/set`, { method: "POST", body: JSON.stringify(wishes) });
     assert.ok(reply.ok);
 }
 
@@ -55,11 +51,13 @@ async function closeBoth(page) {
     await close(page);
 }
 
+/** From the sign-in, or from the page that is open, to the provider's own pages and back. */
 async function signInThere(page, login) {
+    await use(page, "Sign in with Example Corp");
     await page.locator("input[name=login]").fill(login);
     await page.locator("input[name=password]").fill("any");
     await page.locator("button[type=submit]").click();
-    await page.getByRole("button", { name: "Continue" }).click();
+    await use(page, "Continue");
 }
 
 describe("sign-in by an identity provider", () => {
@@ -88,21 +86,17 @@ describe("sign-in by an identity provider", () => {
     test("a person signs in there and lands on the page of the link", async () => {
         const page = await openBoth();
         await page.goto(`${server.url}/#/t/acme/runs?status=failed`);
-        const button = page.getByRole("button", { name: "Sign in with Example Corp" });
-        await button.waitFor();
+        await page.getByRole("button", { name: "Sign in with Example Corp" }).waitFor();
         await shot(page, "sign-in-provider");
-        await button.click();
         await signInThere(page, "ada");
-        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+        await heading(page, "Runs").waitFor();
         assert.equal(page.url(), `${server.url}/#/t/acme/runs?status=failed`);
         await page.reload(); // the session is a cookie like any other
-        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
-        await page.getByRole("button", { name: `Account and help: ${ADA.email}` }).click();
-        await page.getByRole("button", { name: "Sign out", exact: true }).click();
-        await page.getByRole("button", { name: "Yes, sign me out" }).click(); // the provider asks
+        await heading(page, "Runs").waitFor();
+        await use(page, `Account and help: ${ADA.email}`, "Sign out", "Yes, sign me out"); // the provider asks
         await page.waitForURL(`${issuer}/session/end/success*`);
         await page.goto(server.url);
-        await page.getByRole("button", { name: "Sign in with Example Corp" }).click();
+        await use(page, "Sign in with Example Corp");
         await page.locator("input[name=login]").waitFor(); // it knows the person no longer
         await closeBoth(page);
     });
@@ -110,11 +104,9 @@ describe("sign-in by an identity provider", () => {
     test("a provider that is away keeps no person from signing out here", async () => {
         const page = await openBoth();
         await page.goto(server.url);
-        await page.getByRole("button", { name: "Sign in with Example Corp" }).click();
         await signInThere(page, "ada");
-        await page.getByRole("button", { name: `Account and help: ${ADA.email}` }).click();
         await page.route("**/api/v1/auth/oidc/sign-out", (route) => route.abort());
-        await page.getByRole("button", { name: "Sign out", exact: true }).click();
+        await use(page, `Account and help: ${ADA.email}`, "Sign out");
         await page.getByRole("button", { name: "Sign in with Example Corp" }).waitFor();
         assert.equal((await page.request.get(`${server.url}/api/v1/auth/me`)).status(), 401);
         await closeBoth(page);
@@ -123,42 +115,34 @@ describe("sign-in by an identity provider", () => {
     test("a platform admin sees and changes which groups give which role", async () => {
         const page = await openAs(browser, server, ROOT_ADMIN, "/platform?tab=groups");
         const row = (name) => page.getByRole("row", { name });
-        const inDialog = (name) => page.getByRole("dialog").getByRole("button", { name });
-        await page.getByText("People sign in by Example Corp, or with a password").waitFor();
-        await row(/operators.*admin.*acme/).waitFor();
-        await page.getByRole("button", { name: "Add group" }).click();
-        await page.getByLabel("Group", { exact: true }).fill("clerks");
-        await inDialog("Add").click();
+        await sees(page, "People sign in by Example Corp, or with a password", row(/operators.*admin.*acme/));
+        await form(page, "Add group", { Group: "clerks" }, "Add");
         await row(/clerks.*member.*acme/).waitFor();
-        await page.getByRole("button", { name: "Add group" }).click();
-        await page.getByLabel("Group", { exact: true }).fill("it");
-        await page.getByRole("combobox", { name: "Role" }).selectOption("platform_admin");
-        assert.equal(await page.getByLabel("Workspace").and(page.locator("dialog select")).count(), 0);
-        await inDialog("Add").click();
+        await use(page, "Add group");
+        await fill(dialogOf(page), { Group: "it", Role: "platform_admin" });
+        assert.equal(await dialogOf(page).getByLabel("Workspace").and(page.locator("select")).count(), 0);
+        await use(dialogOf(page), "Add");
         await row(/it.*platform admin.*the platform/).waitFor();
         await shot(page, "platform-groups");
         const clerk = await openBoth();
         await clerk.goto(server.url);
-        await clerk.getByRole("button", { name: "Sign in with Example Corp" }).click();
         await signInThere(clerk, "bob");
-        await clerk.getByRole("navigation", { name: "Pages" }).waitFor();
+        await signedIn(clerk);
         await closeBoth(clerk);
-        await page.getByRole("button", { name: "Remove it from the platform" }).click();
-        await inDialog("Remove").click();
-        await row(/it.*platform admin/).waitFor({ state: "detached" });
+        await form(page, "Remove it from the platform", {}, "Remove");
+        await gone(page, row(/it.*platform admin/));
         await close(page);
     });
 
     test("who has no role here is told so, and cancelling is told in our words", async () => {
         const page = await openBoth();
         await page.goto(server.url);
-        await page.getByRole("button", { name: "Sign in with Example Corp" }).click();
         await signInThere(page, "eve");
-        await page.getByText("None of your groups has a role here").waitFor();
+        await sees(page, "None of your groups has a role here");
         assert.equal(page.url(), `${server.url}/`);
         await shot(page, "sign-in-refused");
         await page.goto(`${server.url}/oidc/callback?error=access_denied&error_description=Pay+me`);
-        await page.getByText("did not let you sign in").waitFor();
+        await sees(page, "did not let you sign in");
         assert.equal(await page.getByText("Pay me").count(), 0);
         await closeBoth(page);
     });

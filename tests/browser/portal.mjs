@@ -64,7 +64,7 @@ export async function gone(of, ...all) {
     }
 }
 
-/** The page has this title. */
+/** The page has this title, or any. */
 export const titled = (page, name) => page.getByRole("heading", { level: 1, name }).waitFor();
 
 export const signedIn = (page) => page.getByRole("navigation", { name: "Pages" }).waitFor();

@@ -2,33 +2,18 @@
 // documentation; with `review` it takes every page at four widths and in both colour schemes, to
 // build/review, for people who look at them.
 
-import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 
-import { BINARY, launchBrowser, openPage } from "./muster.mjs";
+import { Demo } from "./demo.mjs";
+import { launchBrowser, openPage } from "./muster.mjs";
+import { use } from "./portal.mjs";
 import { ROOT } from "./root.mjs";
 
 const REVIEW = process.argv[2] === "review";
 const HEIGHT = 860;
 const WIDE = 1280;
 const NARROW = 380;
-
-/** The demo's link, once it is printed. */
-async function startDemo() {
-    const demo = spawn("python3", ["-B", join(ROOT, "demo"), "--binary", BINARY], {
-        stdio: ["ignore", "pipe", "inherit"],
-    });
-    const link = await new Promise((resolve, reject) => {
-        createInterface({ input: demo.stdout }).on("line", (line) => {
-            const found = /(http:\S+\/enter\/\S+)/.exec(line);
-            if (found) resolve(found[1]);
-        });
-        demo.once("exit", () => reject(new Error("the demo did not start")));
-    });
-    return { demo, link };
-}
 
 const T = "/t/acme";
 /** Name, route, what it shows; `narrow` ones are taken for a telephone, too. */
@@ -94,18 +79,18 @@ function shotsOf() {
 
 const folder = join(ROOT, REVIEW ? "build/review" : "docs/screenshots");
 mkdirSync(folder, { recursive: true });
-const { demo, link } = await startDemo();
+const demo = await Demo.start();
 const browser = await launchBrowser();
 try {
     const page = await openPage(browser, { url: "http://127.0.0.1" });
-    await page.goto(link);
+    await page.goto(demo.link);
     await page.locator("main h1").waitFor();
     const base = new URL(page.url()).origin;
     await page.locator(".tour").waitFor();
     await page.locator(".overview > :last-child .card").waitFor();
     await page.locator("main .skeleton").first().waitFor({ state: "detached" });
     await page.screenshot({ path: join(folder, "tour.png"), animations: "disabled" });
-    await page.getByRole("button", { name: "Close the tour" }).click();
+    await use(page, "Close the tour");
     for (const happened of [/price-watcher: \d+ of the last/, /uptime-probe is silent/])
         await page.locator(".overview .lines").getByText(happened).first().waitFor();
     const known = await findAddresses(page, base);
@@ -120,5 +105,5 @@ try {
     }
 } finally {
     await browser.close();
-    demo.kill("SIGINT");
+    await demo.stop();
 }

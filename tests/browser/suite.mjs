@@ -6,18 +6,23 @@ import { sendRuns } from "./fleet.mjs";
 import { ADMIN, Clock, close, openAs, openBrowser, Person, Server, sharedServer } from "./muster.mjs";
 
 export class Suite {
-    /** On the shared server, or on one of its own: with settings, or with a clock that tests move. */
-    constructor(slug, { settings, clock = false } = {}) {
+    /** On the shared server, or on one of its own: with settings, or with a clock that tests move, which is
+     * so many seconds ahead when the server starts. */
+    constructor(slug, { settings, clock = false, ahead = 0 } = {}) {
         this.slug = slug;
         this.own = settings !== undefined || clock;
         this.settings = settings;
         this.hasClock = clock;
+        this.ahead = ahead;
     }
 
     /** To be called in the suite, before its tests; `fill` sends what they need. */
     begin(fill = () => {}) {
         before(async () => {
-            if (this.hasClock) this.clock = new Clock();
+            if (this.hasClock) {
+                this.clock = new Clock();
+                this.clock.advance(this.ahead);
+            }
             this.server = this.own
                 ? await Server.start(this.settings, this.clock?.environment)
                 : await sharedServer();

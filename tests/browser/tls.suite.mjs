@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
 import { close, launchBrowser, openBrowser, openPage, PASSWORD, Server, shot } from "./muster.mjs";
+import { fill, heading, signedIn, signIn } from "./portal.mjs";
 
 const KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
 const openssl = (...words) => execFileSync("openssl", words, { stdio: "pipe" });
@@ -71,29 +72,26 @@ describe("the portal over TLS", () => {
         const answer = await page.goto(`${server.url}/#/t/acme/runs`);
         const details = await answer.securityDetails();
         assert.deepEqual([details.protocol, details.subjectName], ["TLS 1.3", "first"]);
-        await page.getByLabel("E-mail").fill("admin@acme.example");
-        await page.getByLabel("Password").fill(PASSWORD);
-        await page.keyboard.press("Enter");
-        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+        await signIn(page, "admin@acme.example", PASSWORD);
+        await heading(page, "Runs").waitFor();
         const [cookie] = await page.context().cookies();
         assert.deepEqual([cookie.name, cookie.secure], ["__Host-muster_session", true]);
         await shot(page, "tls");
         await page.reload();
-        await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+        await heading(page, "Runs").waitFor();
         await close(page);
     });
 
     test("a new certificate is shown to new connections, and an open page goes on", async () => {
         const page = await openPage(browser, server);
         await page.goto(server.url);
-        await page.getByLabel("E-mail").fill("admin@acme.example");
-        await page.getByLabel("Password").fill(PASSWORD);
+        await fill(page, { "E-mail": "admin@acme.example", Password: PASSWORD });
         issue("second");
         server.process.kill("SIGHUP");
         const latest = Date.now() + 120_000;
         while ((await nameShown()) !== "second") assert.ok(Date.now() < latest, "still the first");
         await page.keyboard.press("Enter");
-        await page.getByRole("navigation", { name: "Pages" }).waitFor();
+        await signedIn(page);
         await close(page);
     });
 
