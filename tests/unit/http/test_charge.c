@@ -9,18 +9,6 @@ enum { ROOM = 400 * 1024 };
 
 static char bytes[KIB(300)];
 
-/* The status of the next reply, whose body must contain the text. */
-static void check_reply(int fd, int status, const char *body)
-{
-    struct buf reply;
-
-    buf_init(&reply, MIB(1));
-    CHECK_INT(wire_read_reply(fd, &reply, false), status);
-    if (!wire_has(&reply, body))
-        fail_msg("%.*s", (int)reply.len, reply.data);
-    buf_done(&reply);
-}
-
 /* 400 KiB for all bodies, of which a quarter is kept for small ones. */
 static void start(struct wire *w, struct budgets *budgets)
 {
@@ -68,9 +56,9 @@ TEST(a_body_counts_until_its_reply_and_others_are_refused_meanwhile)
     wait_for(&budgets, sizeof(bytes));
     send_head(second, "/a", KIB(200)); /* complete bodies are not evicted */
     send_bytes(second, KIB(200));
-    check_reply(second, 503, "no room");
+    wire_check(second, 503, "no room");
     wire_echo(wire_held(&w, 0));
-    check_reply(first, 200, "POST /held");
+    wire_check(first, 200, "POST /held");
     wait_for(&budgets, 0);
     close(first);
     close(second);
@@ -91,9 +79,9 @@ TEST(small_bodies_have_room_that_large_ones_leave)
     (void)wire_held(&w, 0);
     send_head(small, "/a", KIB(64));
     send_bytes(small, KIB(64));
-    check_reply(small, 200, "POST /a");
+    wire_check(small, 200, "POST /a");
     wire_echo(wire_held(&w, 0));
-    check_reply(large, 200, "POST /held");
+    wire_check(large, 200, "POST /held");
     close(large);
     close(small);
     wire_stop(&w);
@@ -112,7 +100,7 @@ TEST(a_promised_body_holds_no_room_until_it_comes)
     wire_wait(&w, &w.n_heads, 1);
     send_head(busy, "/b", sizeof(bytes));
     send_bytes(busy, sizeof(bytes));
-    check_reply(busy, 200, "POST /b");
+    wire_check(busy, 200, "POST /b");
     close(idle);
     close(busy);
     wire_stop(&w);
@@ -137,8 +125,8 @@ TEST(many_small_bodies_that_have_stalled_make_room_for_one)
     busy = wire_connect(&w);
     send_head(busy, "/b", KIB(200));
     send_bytes(busy, KIB(200));
-    check_reply(busy, 200, "POST /b");
-    check_reply(small[0], 503, "too slowly"); /* the first was the slowest */
+    wire_check(busy, 200, "POST /b");
+    wire_check(small[0], 503, "too slowly"); /* the first was the slowest */
     for (size_t i = 0; i < MANY; i++)
         close(small[i]);
     close(busy);
@@ -159,14 +147,14 @@ TEST(the_slowest_body_makes_room_once_it_has_stalled)
     wait_for(&budgets, sizeof(bytes) - 1);
     send_head(busy, "/b", KIB(200)); /* of the same caller: one that moves stays */
     send_bytes(busy, KIB(200));
-    check_reply(busy, 503, "no room");
+    wire_check(busy, 503, "no room");
     close(busy);
     clock_advance_us(2000000);
     busy = wire_connect(&w);
     send_head(busy, "/c", KIB(200));
     send_bytes(busy, KIB(200));
-    check_reply(busy, 200, "POST /c");
-    check_reply(stalled, 503, "too slowly");
+    wire_check(busy, 200, "POST /c");
+    wire_check(stalled, 503, "too slowly");
     wait_for(&budgets, 0);
     close(stalled);
     close(busy);
@@ -196,7 +184,6 @@ TEST(a_reply_counts_until_its_client_has_taken_it_and_its_request_does_not)
 
 TEST(a_body_of_a_request_whose_client_has_gone_counts_until_it_is_answered)
 {
-    struct linger at_once = { .l_onoff = 1 };
     struct budgets budgets;
     struct wire w;
     int fd;
@@ -206,8 +193,7 @@ TEST(a_body_of_a_request_whose_client_has_gone_counts_until_it_is_answered)
     send_head(fd, "/held", 1000);
     send_bytes(fd, 1000);
     (void)wire_held(&w, 0);
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    close(fd);
+    wire_reset(fd);
     while (http_server_connections(w.server) > 0)
         usleep(1000);
     CHECK_INT(budget_used(&budgets.service, BUDGET_BODY_BYTES), 1000);
@@ -238,7 +224,7 @@ TEST(what_inflates_a_body_counts_until_the_body_is_complete)
     (void)wire_held(&w, 0);
     wait_for(&budgets, 5);
     wire_echo(wire_held(&w, 0));
-    check_reply(fd, 200, "[hello]");
+    wire_check(fd, 200, "[hello]");
     wait_for(&budgets, 0);
     close(fd);
     wire_stop(&w);
@@ -296,7 +282,7 @@ TEST(requests_sent_ahead_count_and_end_the_connection_where_there_is_no_room)
     while (budgets.address_level.refused[BUDGET_PIPELINED] == 0)
         usleep(1000);
     wire_echo(wire_held(&w, 1));
-    check_reply(fd, 200, "Connection: close");
+    wire_check(fd, 200, "Connection: close");
     CHECK_INT(read(fd, bytes, 1), 0);
     wait_for_ahead(&budgets, 0);
     close(fd);

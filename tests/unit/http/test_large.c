@@ -39,14 +39,9 @@ static void say_post(int fd, const char *path, size_t len)
 static void check_by(int fd, const char *who, size_t len)
 {
     char text[64];
-    struct buf reply;
 
     (void)snprintf(text, sizeof(text), "by muster-%s %zu", who, len);
-    buf_init(&reply, MIB(1));
-    CHECK_INT(wire_read_reply(fd, &reply, false), 200);
-    if (!wire_has(&reply, text))
-        fail_msg("'%s' is not in %.*s", text, STR_ARG(reply));
-    buf_done(&reply);
+    wire_check(fd, 200, text);
 }
 
 TEST(a_request_is_handled_by_the_thread_for_its_size)
@@ -95,14 +90,6 @@ TEST(a_compressed_body_counts_by_what_it_becomes)
     wire_stop(&w);
 }
 
-static void let_go(struct wire *w)
-{
-    pthread_mutex_lock(&w->mutex);
-    w->go = 1;
-    pthread_cond_broadcast(&w->changed);
-    pthread_mutex_unlock(&w->mutex);
-}
-
 TEST(small_requests_do_not_wait_for_a_large_one)
 {
     struct wire w;
@@ -115,7 +102,7 @@ TEST(small_requests_do_not_wait_for_a_large_one)
     wire_wait(&w, &w.n_blocked, 1);
     say_post(small, "/who", SMALL);
     check_by(small, "loop", SMALL);
-    let_go(&w);
+    wire_let_go(&w);
     check_by(large, "large", LARGE);
     close(large);
     close(small);
@@ -124,7 +111,6 @@ TEST(small_requests_do_not_wait_for_a_large_one)
 
 TEST(a_client_that_leaves_meanwhile_leaves_nothing_behind)
 {
-    struct linger at_once = { .l_onoff = 1 };
     struct wire w;
 
     start(&w, 1);
@@ -134,11 +120,12 @@ TEST(a_client_that_leaves_meanwhile_leaves_nothing_behind)
         say_post(fd, "/block", LARGE);
         wire_wait(&w, &w.n_heads, i + 1);
         if (i % 2 == 0)
-            setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-        close(fd);
+            wire_reset(fd);
+        else
+            close(fd);
     }
     wire_wait(&w, &w.n_blocked, 1);
-    let_go(&w);
+    wire_let_go(&w);
     CHECK_INT(http_server_stop(w.server, 20000), 0);
     CHECK_INT(http_server_connections(w.server), 0);
     wire_stop(&w);
@@ -197,19 +184,11 @@ TEST(a_stop_answers_what_is_under_way)
     }
 }
 
-static void *stop(void *arg)
-{
-    struct wire *w = arg;
-
-    CHECK_INT(http_server_stop(w->server, 100), 3);
-    return NULL;
-}
-
 /* One that is being handled, one that waits for that, and one whose body never comes. */
 TEST(what_takes_too_long_is_cut_by_the_deadline)
 {
+    struct stopping s;
     struct wire w;
-    pthread_t thread;
     int fds[3];
     char byte;
 
@@ -223,12 +202,12 @@ TEST(what_takes_too_long_is_cut_by_the_deadline)
         wire_wait(&w, &w.n_heads, i + 1);
     }
     wire_wait(&w, &w.n_blocked, 1);
-    CHECK_INT(pthread_create(&thread, NULL, stop, &w), 0);
+    stopping_begin(&s, &w, 100);
     for (unsigned i = 0; i < COUNT_OF(fds); i++) {
         CHECK(wire_recv(fds[i], &byte, 1, 0) <= 0);
         close(fds[i]);
     }
-    let_go(&w);
-    pthread_join(thread, NULL);
+    wire_let_go(&w);
+    CHECK_INT(stopping_end(&s), 3);
     wire_stop(&w);
 }

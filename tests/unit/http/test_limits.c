@@ -262,19 +262,16 @@ TEST(a_body_has_as_long_as_its_size_takes_at_64_kib_per_second)
 TEST(a_reader_that_takes_nothing_is_dropped)
 {
     struct http_limits limits = http_default_limits;
-    struct wire w;
-    int fd;
+    struct talk t;
 
     limits.write_ms = 30;
-    wire_start(&w, &limits, 1, NULL);
-    w.large_len = MIB(32);
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
-    wire_wait(&w, &w.n_done, 1);
-    while (http_server_connections(w.server) > 0)
+    talk_begin(&t, &limits);
+    t.w.large_len = MIB(32);
+    wire_say(t.fd, "GET /large HTTP/1.1\r\n" HOST "\r\n");
+    wire_wait(&t.w, &t.w.n_done, 1);
+    while (http_server_connections(t.w.server) > 0)
         continue;
-    close(fd);
-    wire_stop(&w);
+    talk_end(&t);
 }
 
 /* Connects until the server has room; each refusal is a whole 503. */

@@ -10,25 +10,93 @@
 
 #define HOST "Host: h\r\n"
 
-static void check_reply(int fd, int status, const char *body)
-{
-    struct wire_reply reply;
-    struct buf out;
+/* One step of an exchange: what the client says (NULL: nothing), and what it then reads. */
+struct step {
+    const char *say;
+    int status;           /* 0: nothing is read */
+    const char *has;      /* in the reply; NULL: any */
+    const char *has_not;  /* NULL: any */
+    bool is_head, is_end; /* no body follows; then the server closes */
+};
 
-    buf_init(&out, MIB(1));
-    CHECK_INT(wire_read_reply(fd, &out, false), status);
-    (void)wire_parse(buf_str(&out), &reply);
-    if (body != NULL)
-        CHECK_STR(str_from(out.data + reply.head_len, reply.length), body);
-    buf_done(&out);
+enum { STEPS_MAX = 4 };
+
+#define POST(path, more) "POST " path " HTTP/1.1\r\n" HOST more "\r\n"
+#define GET(path)        "GET " path " HTTP/1.1\r\n" HOST "\r\n"
+#define EXPECTS          "Expect: 100-continue\r\n"
+#define THREE            "Content-Length: 3\r\n"
+#define CLOSES           "Connection: close\r\n"
+
+#define SAY(text, answer, ...) { .say = (text), .status = (answer), .has = __VA_ARGS__ }
+
+/* clang-format off */
+static const struct {
+    const char *name;
+    struct step steps[STEPS_MAX];
+} exchanges[] = {
+    { "100 is said to who waits for it", {
+        SAY(POST("/a", EXPECTS THREE), 100, NULL, .is_head = true), SAY("abc", 200, "POST /a [abc]") } },
+    { "not when the body came along, nor when there is none", {
+        SAY(POST("/b", "Expect: 100-Continue\r\n" THREE) "abc", 200, "POST /b [abc]", .has_not = "100 Continue"),
+        SAY(POST("/c", EXPECTS), 200, "POST /c []", .has_not = "100 Continue") } },
+    { "nor when it is not wanted", {
+        SAY(POST("/early", EXPECTS THREE), 401, CLOSES, .is_end = true) } },
+    { "nor when it is too large", {
+        SAY(POST("/limit2", EXPECTS THREE), 413, CLOSES, .is_end = true) } },
+    { "head is answered like get without the body", {
+        SAY("HEAD /a HTTP/1.1\r\n" HOST "\r\n" GET("/b"), 200, "Content-Length: 10\r\n", .is_head = true),
+        SAY(NULL, 200, "GET /b []") } },
+    { "http 1.0 is told when the connection stays", {
+        SAY("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, "Connection: keep-alive\r\n"),
+        SAY("GET /a HTTP/1.0\r\n\r\n", 200, CLOSES, .is_end = true) } },
+    { "a request that waits after its head", { /* the test lets it go on */
+        SAY(GET("/wait"), 200, "GET /wait []"), SAY(GET("/next"), 200, "GET /next []") } },
+    { "with a body", {
+        SAY(POST("/wait", THREE) "abc" GET("/next"), 200, "POST /wait [abc]"), SAY(NULL, 200, "GET /next []") } },
+    { "in chunks", {
+        SAY(POST("/wait", "Transfer-Encoding: chunked\r\n") "3\r\nabc\r\n0\r\n\r\n" GET("/next"), 200, "POST /wait [abc]"),
+        SAY(NULL, 200, "GET /next []") } },
+    { "that comes later", {
+        SAY(POST("/wait", THREE) "a", 0, NULL), SAY("bc", 200, "POST /wait [abc]") } },
+};
+/* clang-format on */
+
+static void read_on(struct http_exchange *x)
+{
+    http_read_on(x);
 }
 
-static void check_end(int fd)
+static void take_step(struct wire *w, int fd, const struct step *step, struct buf *out)
 {
-    char byte;
+    const unsigned waiting = wire_count(w, &w->n_held);
 
-    CHECK_INT(wire_recv(fd, &byte, 1, 0), 0);
-    close(fd);
+    if (step->say != NULL)
+        wire_say(fd, step->say);
+    if (step->say != NULL && strstr(step->say, " /wait ") != NULL)
+        http_resume(wire_held(w, waiting), read_on);
+    if (step->status == 0)
+        return;
+    CHECK_INT(wire_read_reply(fd, out, step->is_head), step->status);
+    CHECK(step->has == NULL || wire_has(out, step->has));
+    CHECK(step->has_not == NULL || !wire_has(out, step->has_not));
+    if (step->is_end)
+        wire_check_end(fd);
+}
+
+TEST(exchanges_go_as_the_table_says)
+{
+    struct talk t;
+
+    talk_begin(&t, NULL);
+    for (size_t i = 0; i < COUNT_OF(exchanges); i++) {
+        int fd = wire_connect(&t.w);
+
+        print_message("%s\n", exchanges[i].name);
+        for (size_t n = 0; n < STEPS_MAX; n++)
+            take_step(&t.w, fd, &exchanges[i].steps[n], &t.out);
+        close(fd);
+    }
+    talk_end(&t);
 }
 
 TEST(a_reply_has_date_and_id_and_cannot_be_split_by_a_header)
@@ -63,110 +131,67 @@ TEST(a_reply_has_date_and_id_and_cannot_be_split_by_a_header)
 
 TEST(pipelined_requests_are_answered_in_order_however_late)
 {
-    struct wire w;
-    int fd, other;
+    struct talk t;
+    int other;
 
-    wire_start(&w, NULL, 1, NULL);
-    fd = wire_connect(&w);
-    other = wire_connect(&w);
-    wire_say(fd, "GET /held1 HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n"
-                 "GET /held2 HTTP/1.1\r\n" HOST "\r\nGET /b HTTP/1.1\r\n" HOST "\r\n");
-    (void)wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    other = wire_connect(&t.w);
+    wire_say(t.fd, "GET /held1 HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n"
+                   "GET /held2 HTTP/1.1\r\n" HOST "\r\nGET /b HTTP/1.1\r\n" HOST "\r\n");
+    (void)wire_held(&t.w, 0);
     wire_say(other, "GET /other HTTP/1.1\r\n" HOST "\r\n"); /* clients do not wait for others */
-    check_reply(other, 200, "GET /other []");
-    CHECK_INT(wire_count(&w, &w.n_held), 1); /* one at a time */
-    wire_echo(wire_held(&w, 0));
-    check_reply(fd, 200, "GET /held1 []");
-    check_reply(fd, 200, "GET /a []");
-    wire_echo(wire_held(&w, 1));
-    check_reply(fd, 200, "GET /held2 []");
-    check_reply(fd, 200, "GET /b []");
-    close(fd);
+    wire_check(other, 200, "GET /other []");
+    CHECK_INT(wire_count(&t.w, &t.w.n_held), 1); /* one at a time */
+    wire_echo(wire_held(&t.w, 0));
+    wire_check(t.fd, 200, "GET /held1 []");
+    wire_check(t.fd, 200, "GET /a []");
+    wire_echo(wire_held(&t.w, 1));
+    wire_check(t.fd, 200, "GET /held2 []");
+    wire_check(t.fd, 200, "GET /b []");
     close(other);
-    wire_stop(&w);
+    talk_end(&t);
 }
 
 TEST(a_client_that_has_finished_sending_still_gets_its_answers)
 {
-    struct wire w;
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /held HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n");
-    shutdown(fd, SHUT_WR);
-    wire_echo(wire_held(&w, 0));
-    check_reply(fd, 200, "GET /held []");
-    check_reply(fd, 200, "GET /a []");
-    check_end(fd);
-    wire_stop(&w);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, "GET /held HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n");
+    shutdown(t.fd, SHUT_WR);
+    wire_echo(wire_held(&t.w, 0));
+    wire_check(t.fd, 200, "GET /held []");
+    wire_check(t.fd, 200, "GET /a []");
+    wire_check_end(t.fd);
+    talk_end(&t);
 }
 
 TEST(the_answer_to_a_client_that_has_gone_is_dropped)
 {
-    struct wire w;
-    struct linger at_once = { .l_onoff = 1 };
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
+    talk_begin(&t, NULL);
     for (unsigned i = 0; i < 3; i++) {
         char *body = mem_strdup("late");
+        int fd = wire_connect(&t.w);
 
-        fd = wire_connect(&w);
         wire_say(fd, "GET /held HTTP/1.1\r\n" HOST "\r\n");
-        (void)wire_held(&w, i);
-        if (i > 0) /* a reset, which the server sees; otherwise it meets the closed socket */
-            setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-        close(fd);
-        if (i == 2) {
-            while (http_server_connections(w.server) > 0)
-                continue;
-        }
-        http_reply(wire_held(&w, i), &(struct http_reply){ .status = 200,
-                                                           .content_type = "text/plain",
-                                                           .body = str_of(body),
-                                                           .body_take = body });
-        wire_wait(&w, &w.n_done, i + 1);
+        (void)wire_held(&t.w, i);
+        if (i == 0) /* the server meets the closed socket */
+            close(fd);
+        else
+            wire_reset(fd);
+        while (i == 2 && http_server_connections(t.w.server) > 1)
+            continue;
+        http_reply(wire_held(&t.w, i), &(struct http_reply){ .status = 200,
+                                                             .content_type = "text/plain",
+                                                             .body = str_of(body),
+                                                             .body_take = body });
+        wire_wait(&t.w, &t.w.n_done, i + 1);
     }
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /a HTTP/1.1\r\n" HOST "\r\n");
-    check_reply(fd, 200, "GET /a []");
-    close(fd);
-    wire_stop(&w);
-}
-
-TEST(continue_is_said_only_when_the_body_is_wanted)
-{
-    struct wire w;
-    struct buf out;
-    int fd;
-
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&out, KIB(4));
-    fd = wire_connect(&w);
-    wire_say(fd, "POST /a HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, true), 100);
-    wire_say(fd, "abc");
-    check_reply(fd, 200, "POST /a [abc]");
-    /* The body came along: there is nothing to wait for. */
-    wire_say(fd,
-             "POST /b HTTP/1.1\r\n" HOST "Expect: 100-Continue\r\nContent-Length: 3\r\n\r\nabc");
-    check_reply(fd, 200, "POST /b [abc]");
-    wire_say(fd, "POST /c HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n\r\n"); /* no body at all */
-    check_reply(fd, 200, "POST /c []");
-    wire_say(fd,
-             "POST /early HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 401);
-    CHECK(wire_has(&out, "Connection: close"));
-    check_end(fd);
-    fd = wire_connect(&w);
-    wire_say(fd,
-             "POST /limit2 HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 413);
-    CHECK(wire_has(&out, "Connection: close"));
-    check_end(fd);
-    buf_done(&out);
-    wire_stop(&w);
+    wire_say(t.fd, "GET /a HTTP/1.1\r\n" HOST "\r\n");
+    wire_check(t.fd, 200, "GET /a []");
+    talk_end(&t);
 }
 
 /* Sends a body of `size` bytes to a route that takes `limit`; returns how many could be sent. */
@@ -192,56 +217,16 @@ static size_t send_too_much(int fd, size_t limit, size_t size)
 
 TEST(a_client_that_sends_a_body_to_its_end_still_reads_that_it_was_too_large)
 {
-    struct wire w;
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
-    fd = wire_connect(&w);
-    CHECK_INT(send_too_much(fd, MIB(4), MIB(16)), MIB(16));
-    check_reply(fd, 413, NULL);
-    check_end(fd);
-    fd = wire_connect(&w); /* it is bounded */
-    CHECK(send_too_much(fd, 1000, MIB(64)) < MIB(64));
-    close(fd);
-    wire_stop(&w);
-}
-
-TEST(head_is_answered_like_get_without_the_body)
-{
-    struct wire w;
-    struct buf out;
-    int fd;
-
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&out, KIB(4));
-    fd = wire_connect(&w);
-    wire_say(fd, "HEAD /a HTTP/1.1\r\n" HOST "\r\nGET /b HTTP/1.1\r\n" HOST "\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, true), 200);
-    CHECK(wire_has(&out, "Content-Length: 10\r\n"));
-    check_reply(fd, 200, "GET /b []");
-    close(fd);
-    buf_done(&out);
-    wire_stop(&w);
-}
-
-TEST(http_1_0_is_told_when_the_connection_stays)
-{
-    struct wire w;
-    struct buf out;
-    int fd;
-
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&out, KIB(4));
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 200);
-    CHECK(wire_has(&out, "Connection: keep-alive\r\n"));
-    wire_say(fd, "GET /a HTTP/1.0\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 200);
-    CHECK(wire_has(&out, "Connection: close\r\n"));
-    check_end(fd);
-    buf_done(&out);
-    wire_stop(&w);
+    talk_begin(&t, NULL);
+    CHECK_INT(send_too_much(t.fd, MIB(4), MIB(16)), MIB(16));
+    wire_check(t.fd, 413, NULL);
+    wire_check_end(t.fd);
+    close(t.fd);
+    t.fd = wire_connect(&t.w); /* it is bounded */
+    CHECK(send_too_much(t.fd, 1000, MIB(64)) < MIB(64));
+    talk_end(&t);
 }
 
 /* `text`, `times` over, as gzip. */
@@ -313,47 +298,36 @@ TEST(gzip_bodies_are_inflated_up_to_the_limit_and_corrupt_ones_refused)
 TEST(an_early_answer_reaches_a_client_that_is_still_sending)
 {
     static char body[200000];
-    struct wire w;
-    struct buf out;
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&out, KIB(4));
-    fd = wire_connect(&w);
-    wire_say(fd, "POST /early HTTP/1.1\r\n" HOST "Content-Length: 1000000\r\n\r\n");
-    CHECK(wire_send(fd, str_from(body, sizeof(body))));
-    CHECK_INT(wire_read_reply(fd, &out, false), 401);
-    CHECK(wire_has(&out, "Connection: close"));
-    check_end(fd);
-    fd = wire_connect(&w); /* small enough to be read past */
-    wire_say(fd, "POST /early HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 401);
-    CHECK(!wire_has(&out, "Connection: close"));
-    CHECK(wire_send(fd, str_from(body, 65536)));
-    wire_say(fd, "GET /next HTTP/1.1\r\n" HOST "\r\n");
-    check_reply(fd, 200, "GET /next []");
-    close(fd);
-    buf_done(&out);
-    wire_stop(&w);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, "POST /early HTTP/1.1\r\n" HOST "Content-Length: 1000000\r\n\r\n");
+    CHECK(wire_send(t.fd, str_from(body, sizeof(body))));
+    CHECK_INT(wire_read_reply(t.fd, &t.out, false), 401);
+    CHECK(wire_has(&t.out, "Connection: close"));
+    wire_check_end(t.fd);
+    close(t.fd);
+    t.fd = wire_connect(&t.w); /* small enough to be read past */
+    wire_say(t.fd, "POST /early HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
+    CHECK_INT(wire_read_reply(t.fd, &t.out, false), 401);
+    CHECK(!wire_has(&t.out, "Connection: close"));
+    CHECK(wire_send(t.fd, str_from(body, 65536)));
+    wire_say(t.fd, "GET /next HTTP/1.1\r\n" HOST "\r\n");
+    wire_check(t.fd, 200, "GET /next []");
+    talk_end(&t);
 }
 
 TEST(a_reply_larger_than_the_socket_takes_arrives_whole)
 {
-    struct wire w;
-    struct buf out;
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
-    w.large_len = MIB(12);
-    buf_init(&out, MIB(16));
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /large HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n");
-    CHECK_INT(wire_read_reply(fd, &out, false), 200);
-    CHECK(out.len > MIB(12));
-    check_reply(fd, 200, "GET /a []");
-    close(fd);
-    buf_done(&out);
-    wire_stop(&w);
+    talk_begin(&t, NULL);
+    t.w.large_len = MIB(12);
+    wire_say(t.fd, "GET /large HTTP/1.1\r\n" HOST "\r\nGET /a HTTP/1.1\r\n" HOST "\r\n");
+    CHECK_INT(wire_read_reply(t.fd, &t.out, false), 200);
+    CHECK(t.out.len > MIB(12));
+    wire_check(t.fd, 200, "GET /a []");
+    talk_end(&t);
 }
 
 static void *answer_all(void *arg)
@@ -386,7 +360,7 @@ TEST(answers_from_another_thread_reach_the_right_loop_and_client)
         }
         for (unsigned i = 0; i < CLIENTS; i++) {
             (void)snprintf(text, sizeof(text), "POST /held%u [abc]", i);
-            check_reply(fds[i], 200, text);
+            wire_check(fds[i], 200, text);
         }
     }
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -458,7 +432,7 @@ TEST(the_unix_socket_is_for_its_own_user_alone)
     if (fd < 0)
         abort();
     wire_say(fd, "GET /a HTTP/1.1\r\n" HOST "\r\n");
-    check_reply(fd, 200, "GET /a []");
+    wire_check(fd, 200, "GET /a []");
     CHECK_INT(wire_count(&w, &w.operators), 1);
     close(fd);
     if (geteuid() == 0) {
@@ -476,4 +450,42 @@ TEST(the_unix_socket_is_for_its_own_user_alone)
     wire_stop(&w);
     CHECK(stat(path, &info) != 0);
     rmdir(directory);
+}
+
+static void say_no(struct http_exchange *x)
+{
+    wire_answer(x, 401, STR_LIT("no"));
+}
+
+TEST(a_request_that_waits_may_be_refused_unread)
+{
+    struct talk t;
+
+    talk_begin(&t, NULL);
+    wire_say(t.fd, "POST /wait HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\nbody"
+                   "GET /next HTTP/1.1\r\n" HOST "\r\n");
+    http_resume(wire_held(&t.w, 0), say_no);
+    wire_check(t.fd, 401, "no");
+    wire_check(t.fd, 200, "GET /next []"); /* the body was skipped, not taken for a request */
+    talk_end(&t);
+}
+
+TEST(a_client_that_leaves_while_it_waits_leaves_nothing_behind)
+{
+    struct talk t;
+
+    talk_begin(&t, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        int fd = wire_connect(&t.w);
+
+        wire_say(fd, "POST /wait HTTP/1.1\r\n" HOST "Content-Length: 4\r\n\r\nbo");
+        (void)wire_held(&t.w, i);
+        wire_reset(fd);
+        wire_say(t.fd, "GET /a HTTP/1.1\r\n" HOST "\r\n"); /* the loop has seen the other go */
+        wire_check(t.fd, 200, "GET /a []");
+        http_resume(wire_held(&t.w, i), i == 0 ? read_on : say_no);
+        wire_say(t.fd, "GET /b HTTP/1.1\r\n" HOST "\r\n");
+        wire_check(t.fd, 200, "GET /b []");
+    }
+    talk_end(&t);
 }

@@ -85,104 +85,76 @@ static void check_next(int fd, struct buf *out)
 
 TEST(a_stream_comes_in_chunks_and_the_connection_stays)
 {
-    struct wire w;
-    struct buf raw, body;
+    struct talk t;
     struct http_exchange *x;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&raw, MIB(1));
-    buf_init(&body, MIB(1));
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    x = wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, GET);
+    x = wire_held(&t.w, 0);
     begin(x, STREAM_FINITE);
     CHECK(offer(x, "one, "));
     CHECK(offer(x, "")); /* nothing, and above all not the end */
     CHECK(offer(x, "two"));
-    CHECK_INT(wire_count(&w, &w.n_done), 0);
+    CHECK_INT(wire_count(&t.w, &t.w.n_done), 0);
     http_stream_end(x, true);
-    read_chunked(fd, &raw, &body);
-    CHECK(str_eq(buf_str(&body), STR_LIT("one, two")));
-    CHECK(wire_has(&raw, "Transfer-Encoding: chunked\r\n"));
-    CHECK(wire_has(&raw, "Content-Type: text/plain\r\n"));
-    CHECK(wire_has(&raw, "X-Test: s\r\n"));
-    CHECK(!wire_has(&raw, "Content-Length"));
-    wire_wait(&w, &w.n_done, 1);
-    check_next(fd, &raw);
-    close(fd);
-    buf_done(&raw);
-    buf_done(&body);
-    wire_stop(&w);
+    read_chunked(t.fd, &t.out, &t.body);
+    CHECK(str_eq(buf_str(&t.body), STR_LIT("one, two")));
+    CHECK(wire_has(&t.out, "Transfer-Encoding: chunked\r\n"));
+    CHECK(wire_has(&t.out, "Content-Type: text/plain\r\n"));
+    CHECK(wire_has(&t.out, "X-Test: s\r\n"));
+    CHECK(!wire_has(&t.out, "Content-Length"));
+    wire_wait(&t.w, &t.w.n_done, 1);
+    check_next(t.fd, &t.out);
+    talk_end(&t);
 }
 
 TEST(a_stream_of_no_parts_is_an_empty_body)
 {
-    struct wire w;
-    struct buf raw, body;
-    int fd;
+    struct talk t;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&raw, MIB(1));
-    buf_init(&body, MIB(1));
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    begin(wire_held(&w, 0), STREAM_FINITE);
-    http_stream_end(wire_held(&w, 0), true);
-    read_chunked(fd, &raw, &body);
-    CHECK_INT(body.len, 0);
-    check_next(fd, &raw);
-    close(fd);
-    buf_done(&raw);
-    buf_done(&body);
-    wire_stop(&w);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, GET);
+    begin(wire_held(&t.w, 0), STREAM_FINITE);
+    http_stream_end(wire_held(&t.w, 0), true);
+    read_chunked(t.fd, &t.out, &t.body);
+    CHECK_INT(t.body.len, 0);
+    check_next(t.fd, &t.out);
+    talk_end(&t);
 }
 
 TEST(a_client_of_http_1_0_gets_a_body_that_ends_with_the_connection)
 {
-    struct wire w;
-    struct buf raw;
+    struct talk t;
     struct http_exchange *x;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&raw, MIB(1));
-    fd = wire_connect(&w);
-    wire_say(fd, "GET /held HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    x = wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, "GET /held HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    x = wire_held(&t.w, 0);
     begin(x, STREAM_FINITE);
     CHECK(offer(x, "one, "));
     CHECK(offer(x, "two"));
     http_stream_end(x, true);
-    CHECK(wire_read_all(fd, &raw));
-    CHECK(wire_has(&raw, "\r\n\r\none, two"));
-    CHECK(wire_has(&raw, "Connection: close\r\n"));
-    CHECK(!wire_has(&raw, "chunked"));
-    close(fd);
-    buf_done(&raw);
-    wire_stop(&w);
+    CHECK(wire_read_all(t.fd, &t.out));
+    CHECK(wire_has(&t.out, "\r\n\r\none, two"));
+    CHECK(wire_has(&t.out, "Connection: close\r\n"));
+    CHECK(!wire_has(&t.out, "chunked"));
+    talk_end(&t);
 }
 
 TEST(head_gets_the_head_and_the_producer_is_told_that_nobody_reads)
 {
-    struct wire w;
-    struct buf raw;
+    struct talk t;
     struct http_exchange *x;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&raw, MIB(1));
-    fd = wire_connect(&w);
-    wire_say(fd, "HEAD /held HTTP/1.1\r\n" HOST "\r\n");
-    x = wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, "HEAD /held HTTP/1.1\r\n" HOST "\r\n");
+    x = wire_held(&t.w, 0);
     begin(x, STREAM_FINITE);
     CHECK(!offer(x, "one"));
     http_stream_end(x, true);
-    CHECK_INT(wire_read_reply(fd, &raw, true), 200);
-    check_next(fd, &raw);
-    close(fd);
-    buf_done(&raw);
-    wire_stop(&w);
+    CHECK_INT(wire_read_reply(t.fd, &t.out, true), 200);
+    check_next(t.fd, &t.out);
+    talk_end(&t);
 }
 
 TEST(a_stream_that_fails_ends_without_its_last_chunk)
@@ -273,116 +245,83 @@ TEST(a_producer_waits_for_a_slow_client_and_loses_nothing)
 
 TEST(a_producer_is_told_when_the_client_has_gone)
 {
-    struct linger at_once = { .l_onoff = 1 };
-    struct wire w;
+    struct talk t;
     struct producer p;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    start_producer(&p, wire_held(&w, 0));
-    CHECK_INT(wire_recv(fd, &(char){ 0 }, 1, 0), 1);
-    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    close(fd);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, GET);
+    start_producer(&p, wire_held(&t.w, 0));
+    CHECK_INT(wire_recv(t.fd, &(char){ 0 }, 1, 0), 1);
+    wire_reset(t.fd);
+    t.fd = wire_connect(&t.w);
     pthread_join(p.thread, NULL);
     CHECK(p.given < p.parts);
-    wire_wait(&w, &w.n_done, 1);
-    wire_stop(&w);
+    wire_wait(&t.w, &t.w.n_done, 1);
+    talk_end(&t);
 }
 
 TEST(a_client_that_takes_nothing_is_dropped_and_the_producer_goes_on)
 {
     struct http_limits limits = http_default_limits;
-    struct wire w;
+    struct talk t;
     struct producer p;
-    int fd;
 
     limits.write_ms = 50;
-    wire_start(&w, &limits, 1, NULL);
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    start_producer(&p, wire_held(&w, 0));
+    talk_begin(&t, &limits);
+    wire_say(t.fd, GET);
+    start_producer(&p, wire_held(&t.w, 0));
     pthread_join(p.thread, NULL);
     CHECK(p.given < p.parts);
-    close(fd);
-    wire_stop(&w);
+    talk_end(&t);
 }
 
 TEST(an_offer_is_refused_once_too_much_is_waiting)
 {
-    struct wire w;
+    struct talk t;
     struct http_exchange *x;
-    struct buf part;
     size_t offered = 0;
     bool taken = true;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    x = wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, GET);
+    x = wire_held(&t.w, 0);
     begin(x, STREAM_ENDLESS);
     while (taken && offered < MIB(64)) {
-        buf_init(&part, MIB(1));
-        memset(buf_reserve(&part, KIB(64)), 'z', KIB(64));
-        buf_added(&part, KIB(64));
-        taken = http_stream_offer(x, &part);
+        memset(buf_reserve(&t.out, KIB(64)), 'z', KIB(64));
+        buf_added(&t.out, KIB(64));
+        taken = http_stream_offer(x, &t.out);
         offered += KIB(64);
     }
     CHECK(!taken);
     http_stream_end(x, false);
-    close(fd);
-    wire_stop(&w);
+    talk_end(&t);
 }
 
 TEST(an_endless_stream_ends_when_its_client_ends_its_side)
 {
-    struct wire w;
+    struct talk t;
     struct http_exchange *x;
-    struct buf raw, body;
-    int fd;
 
-    wire_start(&w, NULL, 1, NULL);
-    buf_init(&raw, MIB(1));
-    buf_init(&body, MIB(1));
-    fd = wire_connect(&w);
-    wire_say(fd, GET);
-    x = wire_held(&w, 0);
+    talk_begin(&t, NULL);
+    wire_say(t.fd, GET);
+    x = wire_held(&t.w, 0);
     begin(x, STREAM_ENDLESS);
     CHECK(offer(x, "one"));
-    shutdown(fd, SHUT_WR);
-    CHECK(wire_read_all(fd, &raw));
-    CHECK(unchunk(&raw, &body));
-    wire_wait(&w, &w.n_done, 1);
+    shutdown(t.fd, SHUT_WR);
+    CHECK(wire_read_all(t.fd, &t.out));
+    CHECK(unchunk(&t.out, &t.body));
+    wire_wait(&t.w, &t.w.n_done, 1);
     CHECK(!offer(x, "two"));
     http_stream_end(x, true);
-    CHECK_INT(wire_count(&w, &w.n_done), 1); /* it was told once */
-    close(fd);
-    buf_done(&raw);
-    buf_done(&body);
-    wire_stop(&w);
-}
-
-struct stopping {
-    struct wire *w;
-    pthread_t thread;
-    unsigned cut;
-};
-
-static void *stop(void *arg)
-{
-    struct stopping *s = arg;
-
-    s->cut = http_server_stop(s->w->server, 20000);
-    return NULL;
+    CHECK_INT(wire_count(&t.w, &t.w.n_done), 1); /* it was told once */
+    talk_end(&t);
 }
 
 /* Endless streams are ended whole, finite ones run to their end; none is cut off. */
 TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
 {
     struct wire w;
-    struct stopping s = { .w = &w };
+    struct stopping s;
     struct http_exchange *endless, *finite;
     struct buf raw, body;
     int fds[2];
@@ -401,7 +340,7 @@ TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
     begin(finite, STREAM_FINITE);
     CHECK(offer(endless, "on and on"));
     CHECK_INT(wire_recv(fds[1], &(char){ 0 }, 1, 0), 1); /* the loop has begun both */
-    CHECK_INT(pthread_create(&s.thread, NULL, stop, &s), 0);
+    stopping_begin(&s, &w, 20000);
     CHECK(wire_read_all(fds[0], &raw));
     CHECK(unchunk(&raw, &body));
     CHECK(str_eq(buf_str(&body), STR_LIT("on and on")));
@@ -411,8 +350,7 @@ TEST(a_stop_ends_endless_streams_and_waits_for_the_others)
     CHECK(wire_read_all(fds[1], &raw));
     CHECK(unchunk(&raw, &body));
     CHECK(str_eq(buf_str(&body), STR_LIT("the end")));
-    pthread_join(s.thread, NULL);
-    CHECK_INT(s.cut, 0);
+    CHECK_INT(stopping_end(&s), 0);
     CHECK(!offer(endless, "more")); /* after the loop's end */
     http_stream_end(endless, true);
     close(fds[0]);
@@ -444,7 +382,6 @@ static void *rush_produce(void *arg)
 TEST(streams_may_end_from_all_sides_at_once)
 {
     enum { RUSH = 48 };
-    struct linger at_once = { .l_onoff = 1 };
     struct rush rush[RUSH];
     struct wire w;
     int fds[RUSH];
@@ -459,8 +396,8 @@ TEST(streams_may_end_from_all_sides_at_once)
         wire_say(fds[i], GET);
         (void)wire_held(&w, i);
         if (i % 4 == 1)
-            setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-        if (i % 4 == 1 || i % 4 == 2)
+            wire_reset(fds[i]);
+        else if (i % 4 == 2)
             close(fds[i]);
     }
     (void)http_server_stop(w.server, 100);

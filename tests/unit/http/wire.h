@@ -213,6 +213,15 @@ static inline void wire_stop(struct wire *w)
     pthread_cond_destroy(&w->changed);
 }
 
+/* What /block keeps may go on. */
+static inline void wire_let_go(struct wire *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->go = 1;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->mutex);
+}
+
 static inline unsigned wire_count(struct wire *w, const unsigned *counter)
 {
     unsigned n;
@@ -379,4 +388,82 @@ static inline void wire_summary(struct str bytes, struct buf *statuses, struct b
     }
     if (bytes.len > 0)
         buf_add_c(statuses, " +rest");
+}
+
+/* The next reply has this status, and contains the text; NULL: any. */
+static inline void wire_check(int fd, int status, const char *text)
+{
+    struct buf reply;
+
+    buf_init(&reply, MIB(1));
+    CHECK_INT(wire_read_reply(fd, &reply, false), status);
+    if (text != NULL && !wire_has(&reply, text))
+        fail_msg("'%s' is not in %.*s", text, STR_ARG(reply));
+    buf_done(&reply);
+}
+
+/* Nothing more comes: the server has closed. */
+static inline void wire_check_end(int fd)
+{
+    CHECK_INT(wire_recv(fd, &(char){ 0 }, 1, 0), 0);
+}
+
+/* Leaves by a reset, which the server sees at once. */
+static inline void wire_reset(int fd)
+{
+    const struct linger at_once = { .l_onoff = 1 };
+
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    close(fd);
+}
+
+/* A server of one loop with a client, and room for what that reads. */
+struct talk {
+    struct wire w;
+    int fd;
+    struct buf out, body;
+};
+
+static inline void talk_begin(struct talk *t, const struct http_limits *limits)
+{
+    wire_start(&t->w, limits, 1, NULL);
+    t->fd = wire_connect(&t->w);
+    buf_init(&t->out, MIB(32));
+    buf_init(&t->body, MIB(1));
+}
+
+static inline void talk_end(struct talk *t)
+{
+    close(t->fd);
+    buf_done(&t->out);
+    buf_done(&t->body);
+    wire_stop(&t->w);
+}
+
+/* A stop on a thread of its own. */
+struct stopping {
+    struct wire *w;
+    unsigned deadline_ms, cut;
+    pthread_t thread;
+};
+
+static inline void *stopping_run(void *arg)
+{
+    struct stopping *s = arg;
+
+    s->cut = http_server_stop(s->w->server, s->deadline_ms);
+    return NULL;
+}
+
+static inline void stopping_begin(struct stopping *s, struct wire *w, unsigned deadline_ms)
+{
+    *s = (struct stopping){ .w = w, .deadline_ms = deadline_ms };
+    CHECK_INT(pthread_create(&s->thread, NULL, stopping_run, s), 0);
+}
+
+/* How many connections it has cut. */
+static inline unsigned stopping_end(struct stopping *s)
+{
+    pthread_join(s->thread, NULL);
+    return s->cut;
 }
