@@ -159,7 +159,7 @@ SHAPE(command_policy, "CommandPolicy", (.doc = "The shell commands the agent may
     INT(version,     .flags = F_REQUIRED, .doc = "Incremented each time it is set; 0: never set."),
     TIME(updated_at, .flags = F_REQUIRED | F_NULL, .doc = "When it was last set. Null: never."));
 
-SHAPE(agent_document, "AgentDocument", (.doc = "The agent's free-form configuration document.",
+SHAPE_TABLE(, agent_document_shape, struct document, "AgentDocument", (.doc = "The agent's free-form configuration document.",
       .example = EXAMPLE({"agent_name": "invoice-reader", "format": "markdown", "document": "# Suppliers\nAsk before paying new ones.", "version": 7})),
     STR(agent_name,  .flags = F_REQUIRED, .doc = "Name of the agent, unique in its workspace."),
     STR(format,      .flags = F_REQUIRED, .choices = document_format_names, .doc = "Format."),
@@ -200,7 +200,7 @@ SHAPE(model_set, "ModelSet", (.doc = "The LLM model to use.",
       .example = EXAMPLE({"model": "gpt-5-mini"})),
     STR(model, .min = 1, .max = 256, .flags = F_REQUIRED, .doc = "Name of the LLM model, as its provider spells it. To remove the setting, unset it."));
 
-SHAPE(model_setting, "ModelSetting", (.doc = "The LLM model in effect.",
+SHAPE_TABLE(, model_setting_shape, struct agent_model, "ModelSetting", (.doc = "The LLM model in effect.",
       .example = EXAMPLE({"tenant": "acme", "agent_name": null, "model": "gpt-5-mini", "source": "workspace", "updated_at": "2026-01-10T12:00:00Z"})),
     STR(tenant,      .flags = F_REQUIRED | F_NULL, .doc = "Null: the platform."),
     STR(agent_name,  .flags = F_REQUIRED | F_NULL, .doc = "Null: the whole workspace, or the platform."),
@@ -214,7 +214,7 @@ SHAPE(policy_set, "CommandPolicySet", (.doc = "The shell commands that agents ma
     LIST_STR(allow, .max = COMMANDS_MAX, .absent = "[]", .doc = "Commands that may run, with mode allowlist."),
     LIST_STR(deny,  .max = COMMANDS_MAX, .absent = "[]", .doc = "Commands that may not run, with mode denylist."));
 
-SHAPE(policy_setting, "CommandPolicySetting", (.doc = "The command policy in effect.",
+SHAPE_TABLE(, policy_setting_shape, struct command_policy, "CommandPolicySetting", (.doc = "The command policy in effect.",
       .example = EXAMPLE({"tenant": "acme", "mode": "allowlist", "allow": ["git", "ls"], "source": "workspace", "version": 3, "updated_at": "2026-01-10T12:00:00Z"})),
     STR(tenant,      .flags = F_REQUIRED | F_NULL, .doc = "Null: the platform."),
     STR(agent_name,  .flags = F_REQUIRED | F_NULL, .doc = "Null: the whole workspace, or the platform."),

@@ -43,27 +43,21 @@ struct agent_registered {
     struct list warnings; /* of struct str */
 };
 
+/* The model in effect for an agent, a workspace or the platform, and the level it was set at. */
 struct agent_model {
-    struct str agent_name;
-    struct str model;  /* null */
-    struct str source; /* agent, workspace, platform; null */
+    struct str tenant, agent_name; /* null: the platform, the workspace; tenant not for agents */
+    struct str model;              /* null: not set */
+    struct str source;             /* agent, workspace, platform; null */
+    int64_t updated_at;            /* TIME_NULL; not for agents */
 };
 
 struct command_policy {
-    struct str agent_name;
-    struct str mode;         /* allowlist, denylist, deny_all, allow_all */
-    struct list allow, deny; /* of struct str */
-    struct str source;       /* agent, workspace, platform */
+    struct str tenant, agent_name; /* as above */
+    struct str mode;               /* allowlist, denylist, deny_all, allow_all */
+    struct list allow, deny;       /* of struct str */
+    struct str source;             /* agent, workspace, platform */
     int64_t version;
     int64_t updated_at; /* TIME_NULL when it was never set */
-};
-
-struct agent_document {
-    struct str agent_name;
-    struct str format; /* text, markdown, json, yaml */
-    struct str document;
-    int64_t version;
-    int64_t updated_at;
 };
 
 struct heartbeat_answer {
@@ -102,14 +96,6 @@ struct model_set {
     struct str model;
 };
 
-/* The model in effect for an agent, a workspace or the platform, and the level it was set at. */
-struct model_setting {
-    struct str tenant, agent_name; /* null: the platform, the workspace */
-    struct str model;              /* null: not set */
-    struct str source;             /* agent, workspace, platform; null */
-    int64_t updated_at;            /* TIME_NULL */
-};
-
 /* In the order in which the store numbers them. */
 enum policy_mode { POLICY_ALLOWLIST, POLICY_DENYLIST, POLICY_DENY_ALL, POLICY_ALLOW_ALL };
 extern const char *const policy_mode_names[];
@@ -117,15 +103,6 @@ extern const char *const policy_mode_names[];
 struct policy_set {
     int mode;                /* enum policy_mode */
     struct list allow, deny; /* of struct str */
-};
-
-struct policy_setting {
-    struct str tenant, agent_name; /* null: the platform, the workspace */
-    struct str mode;
-    struct list allow, deny; /* of struct str */
-    struct str source;       /* agent, workspace, platform */
-    int64_t version;
-    int64_t updated_at; /* TIME_NULL when it was never set */
 };
 
 enum { DOCUMENT_MAX_BYTES = 1 << 20 };
@@ -140,7 +117,7 @@ struct document_set {
     struct opt_int base_version; /* the version that was edited; null: not checked */
 };
 
-/* One version with its text. */
+/* One version with its text; the author is not for agents. */
 struct document {
     struct str agent_name;
     struct str format; /* text, markdown, json, yaml */

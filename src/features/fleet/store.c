@@ -137,14 +137,19 @@ DB_QUERY(select_runs,
     " ORDER BY r.start_at, r.run_id LIMIT $3");
 
 ROW_TABLE(workflow_found,
-    STR(workflow_run_id), TIME(latest_at));
+    STR(workflow_run_id), TIME(latest_at), TIME(started_at));
 
+/* The first run of each is the first of an index. */
 DB_ROWS_QUERY(select_workflows, workflow_found,
-    "SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
+    "SELECT f.workflow_run_id, f.latest_at, (SELECT r.start_at FROM runs r WHERE r.tenant_id = $1"
+    " AND r.workflow_run_id = f.workflow_run_id AND r.start_at IS NOT NULL"
+    " ORDER BY r.start_at LIMIT 1) AS started_at FROM"
+    " (SELECT workflow_run_id, MAX(start_at) AS latest_at FROM"
     " (SELECT workflow_run_id, start_at FROM runs"
     " WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
     " ORDER BY start_at DESC LIMIT $4) newest WHERE workflow_run_id IS NOT NULL"
-    " GROUP BY workflow_run_id ORDER BY latest_at DESC, workflow_run_id LIMIT $5");
+    " GROUP BY workflow_run_id ORDER BY latest_at DESC, workflow_run_id LIMIT $5) f"
+    " ORDER BY f.latest_at DESC, f.workflow_run_id");
 
 /* The start of the last run that is examined, when there are more. */
 DB_QUERY(select_floor,
@@ -175,16 +180,6 @@ static const struct db_query agents_of_each = {
                 " FROM unnest($2::text[]) WITH ORDINALITY AS x(workflow_run_id, place)"
                 " CROSS JOIN LATERAL (" AGENTS_OF("x.workflow_run_id") " OFFSET 0) v"
                 " ORDER BY x.place, v.first_at, v.agent_name",
-};
-/* $2 has the ids (db_text_list()): the first run of each is the first of an index. */
-#define START_OF(workflow)                                                                         \
-    "SELECT r.start_at FROM runs r WHERE r.tenant_id = $1 AND r.workflow_run_id = " workflow       \
-    " AND r.start_at IS NOT NULL ORDER BY r.start_at LIMIT 1"
-static const struct db_query select_starts = {
-    .sqlite = "SELECT j.key, (" START_OF("j.value") ") FROM json_each($2) j",
-    .postgres = "SELECT x.place - 1, v.start_at"
-                " FROM unnest($2::text[]) WITH ORDINALITY AS x(workflow_run_id, place)"
-                " CROSS JOIN LATERAL (" START_OF("x.workflow_run_id") ") v",
 };
 /* clang-format on */
 
@@ -325,25 +320,6 @@ int workflows_agents(struct db *db, int64_t tenant_id, const struct list *workfl
                 ret[i].items = &agents[at];
     }
     return 0;
-}
-
-static bool read_start(void *ctx, const struct db_row *row)
-{
-    int64_t *starts = ctx;
-
-    starts[db_get_int(row, 0)] = rows_time(row, 1);
-    return true;
-}
-
-int workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids, struct arena *arena,
-                     int64_t *ret, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_text_list(db, ids->items, ids->n, arena));
-
-    for (size_t i = 0; i < ids->n; i++)
-        ret[i] = TIME_NULL;
-    return ids->n == 0 ? 0 : db_exec(db, &select_starts, args, read_start, ret, err);
 }
 
 struct reader {

@@ -122,7 +122,7 @@ struct workflow_span {
 
 struct workflow_found {
     struct str workflow_run_id;
-    int64_t latest_at; /* the start of its latest run */
+    int64_t latest_at, started_at; /* the starts of its latest and of its first run */
 };
 
 struct workflows_found {
@@ -150,11 +150,6 @@ int workflow_agents_of(struct db *db, int64_t tenant_id, struct str workflow_run
  * of PostgreSQL. */
 int workflows_agents(struct db *db, int64_t tenant_id, const struct list *workflows,
                      struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
-
-/* When the first run of each of these workflows started, a list of struct str; TIME_NULL of one
- * without runs. */
-int workflows_starts(struct db *db, int64_t tenant_id, const struct list *ids, struct arena *arena,
-                     int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Its earliest runs: WORKFLOW_RUNS_MAX, or fewer when their texts are long. */
 int workflow_runs_of(struct db *db, int64_t tenant_id, struct str workflow_run_id,

@@ -313,18 +313,8 @@ static void summarize(const struct list *list, struct arena *arena, struct workf
     ret->runs = (struct list){ runs, list->n };
 }
 
-static struct workflow_listed *to_listed(const struct list *found, struct arena *arena)
-{
-    const struct workflow_found *all = found->items;
-    struct workflow_listed *listed = ARENA_ARRAY(arena, struct workflow_listed, found->n + 1);
-
-    for (size_t i = 0; i < found->n; i++)
-        listed[i].workflow_run_id = all[i].workflow_run_id;
-    return listed;
-}
-
 /* Sums up the agents of one workflow, a list of struct workflow_agent in the order of their first
- * runs. If it is truncated, started_at is that of the first run which was counted. */
+ * runs. */
 static void complete(const struct list *found, struct arena *arena, struct workflow_listed *one)
 {
     const struct workflow_agent *agents = found->items;
@@ -332,7 +322,6 @@ static void complete(const struct list *found, struct arena *arena, struct workf
     int64_t open = 0;
 
     names = ARENA_ARRAY(arena, struct str, WORKFLOW_AGENTS_MAX);
-    one->started_at = INT64_MAX;
     one->ended_at = TIME_NULL;
     for (size_t i = 0; i < found->n; i++) {
         if (i < WORKFLOW_AGENTS_MAX)
@@ -340,8 +329,6 @@ static void complete(const struct list *found, struct arena *arena, struct workf
         one->runs += agents[i].runs;
         one->failed += agents[i].failed;
         open += agents[i].open;
-        if (agents[i].first_at < one->started_at)
-            one->started_at = agents[i].first_at;
         if (agents[i].last_at > one->ended_at)
             one->ended_at = agents[i].last_at;
     }
@@ -353,25 +340,6 @@ static void complete(const struct list *found, struct arena *arena, struct workf
     one->status = str_of(run_status_names[one->failed > 0 ? RUN_FAILED
                                           : open > 0      ? RUN_IN_PROGRESS
                                                           : RUN_COMPLETED]);
-}
-
-/* Of those that are truncated, all runs count for the start. */
-static int load_starts(const struct workflow_source *source, struct workflow_listed *listed,
-                       size_t n, struct error *err)
-{
-    struct str *ids = ARENA_ARRAY(source->arena, struct str, n);
-    int64_t *starts = ARENA_ARRAY(source->arena, int64_t, n);
-    struct list wanted = { ids, 0 };
-
-    for (size_t i = 0; i < n; i++)
-        if (listed[i].truncated)
-            ids[wanted.n++] = listed[i].workflow_run_id;
-    if (workflows_starts(source->db, source->tenant_id, &wanted, source->arena, starts, err) != 0)
-        return -1;
-    for (size_t i = 0, at = 0; i < n; i++)
-        if (listed[i].truncated && starts[at++] != TIME_NULL)
-            listed[i].started_at = starts[at - 1];
-    return 0;
 }
 
 /* Makes the status of a workflow whose first runs are listed that of its newest runs, too. */
@@ -428,25 +396,27 @@ int workflow_read(struct api_call *call, struct db *db, struct error *err)
 
 static int load_list(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct workflow_source source = { db, call->tenant_id, call->arena };
     const struct workflows_query *query = call->query;
     const struct workflow_span span = { call->tenant_id, query->range.since, query->range.until,
                                         query->limit };
     struct workflow_list *ret = call->answer;
+    const struct workflow_found *rows;
     struct workflows_found found;
     struct workflow_listed *listed;
     struct list *agents;
 
     if (workflows_find(db, &span, call->arena, &found, err) != 0)
         return -1;
+    rows = found.workflows.items;
     agents = ARENA_ARRAY(call->arena, struct list, found.workflows.n);
     if (workflows_agents(db, call->tenant_id, &found.workflows, call->arena, agents, err) != 0)
         return -1;
-    listed = to_listed(&found.workflows, call->arena);
-    for (size_t i = 0; i < found.workflows.n; i++)
+    listed = ARENA_ARRAY(call->arena, struct workflow_listed, found.workflows.n);
+    for (size_t i = 0; i < found.workflows.n; i++) {
+        listed[i] = (struct workflow_listed){ .workflow_run_id = rows[i].workflow_run_id,
+                                              .started_at = rows[i].started_at };
         complete(&agents[i], call->arena, &listed[i]);
-    if (load_starts(&source, listed, found.workflows.n, err) != 0)
-        return -1;
+    }
     *ret =
         (struct workflow_list){ { listed, found.workflows.n }, found.more, found.examined_since };
     return 0;

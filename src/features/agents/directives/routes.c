@@ -105,12 +105,12 @@ static int change_directive(struct api_call *call, struct db *db, enum directive
 static int show_model(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct model_setting *ret = call->answer;
+    struct agent_model *ret = call->answer;
     struct directive_row row;
 
     if (directive_in_effect(db, DIRECTIVE_MODEL, &target, call->arena, &row, err) != 0)
         return -1;
-    *ret = (struct model_setting){
+    *ret = (struct agent_model){
         .tenant = tenant_of(call),
         .agent_name = agent_of(&target),
         .model = row.model,
@@ -138,12 +138,12 @@ static int set_model(struct api_call *call, struct db *db, struct error *err)
 static int show_policy(struct api_call *call, struct db *db, struct error *err)
 {
     const struct directive_key target = target_of(call);
-    struct policy_setting *ret = call->answer;
+    struct command_policy *ret = call->answer;
     struct directive_row row;
 
     if (directive_in_effect(db, DIRECTIVE_POLICY, &target, call->arena, &row, err) != 0)
         return -1;
-    *ret = (struct policy_setting){ .tenant = tenant_of(call),
+    *ret = (struct command_policy){ .tenant = tenant_of(call),
                                     .agent_name = agent_of(&target),
                                     .mode = str_of(policy_mode_names[row.policy.mode]),
                                     .allow = row.policy.allow,
@@ -157,7 +157,7 @@ static int show_policy(struct api_call *call, struct db *db, struct error *err)
 static int set_policy(struct api_call *call, struct db *db, struct error *err)
 {
     const struct policy_set *set = call->body;
-    const struct policy_setting *answer = call->answer;
+    const struct command_policy *answer = call->answer;
     struct directive_row row = { .policy = set == NULL ? (struct policy_set){ 0 } : *set };
 
     if (change_directive(call, db, DIRECTIVE_POLICY, &row, err) != 0 ||

@@ -34,17 +34,8 @@ static int pull_document(struct api_call *call, struct db *db, struct error *err
 {
     const struct agent_query *query = call->query;
     const struct document_key key = { call->tenant_id, query->agent_name };
-    struct agent_document *answer = call->answer;
-    struct document row;
 
-    if (find_document(db, &key, 0, call->arena, &row, err) != 0)
-        return -1;
-    *answer = (struct agent_document){ .agent_name = key.agent_name,
-                                       .format = row.format,
-                                       .document = row.document,
-                                       .version = row.version,
-                                       .updated_at = row.updated_at };
-    return 0;
+    return find_document(db, &key, 0, call->arena, call->answer, err);
 }
 
 static int begin_pull_document(struct api_call *call, struct error *err)
