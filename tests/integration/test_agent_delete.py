@@ -77,11 +77,5 @@ def test_an_agent_that_never_was_cannot_be_removed(server):
     client = server.client(token)
     assert client.get("/api/v1/limits").status == 200  # its key is as good as before
     client.close()
-    if not server.database:
-        operator = server.operator()
-        tenant.client.post("/api/v1/telemetry", tenant.event())
-        assert operator.request("DELETE", tenant.path("agents/collector")).status == 200
-        assert operator.request("DELETE", tenant.path("agents/collector")).status == 404
-        operator.close()
     assert tenant.client.request("DELETE", tenant.path("agents/x")).status == 403
     tenant.client.close()

@@ -1,7 +1,6 @@
 """Agents as front ends read them: how they are doing, what they declared, what they ran."""
 
 import json
-import uuid
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote, urlencode
 

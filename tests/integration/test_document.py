@@ -174,41 +174,30 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(tenant, tmp_path, argume
     assert ask(tenant.client, "document", "a").status == 404
 
 
-def test_the_operator_edits_over_the_socket(own_server):
-    if own_server.database:
-        return  # no socket: the commands speak to PostgreSQL themselves
-    tenant = own_server.add_tenant()
-    operator = own_server.operator()
-    base = tenant.path("agents/a%2Fb/document")
+def test_an_edit_names_its_base_and_versions_have_pages(tenant):
+    admin, base = tenant.server.admin, tenant.path("agents/a%2Fb/document")
 
     def put_from(version, text):
         body = {"document": text, "format": "text", "base_version": version}
-        return operator.request("PUT", base, body)
+        return admin.request("PUT", base, body)
 
-    assert operator.get(base).status == 404
-    assert operator.get(base + "/versions").json()["versions"] == []
+    assert admin.get(base + "/versions").json()["versions"] == []
     assert put_from(1, "x").status == 409
     for number in range(1, 6):
         answer = put_from(number - 1, f"text {number}")
         assert (answer.status, answer.json()["version"]) == (200, number)
-        assert operator.get(base).json() == answer.json()
+        assert admin.get(base).json() == answer.json()
     late = put_from(4, "late")
     assert (late.status, "version 4" in late.json()["detail"]) == (409, True)
-    page = operator.get(base + "/versions?limit=2").json()
-    assert ([v["version"] for v in page["versions"]], page["next"]) == ([5, 4], 4)
-    page = operator.get(base + "/versions?limit=2&before=4").json()
-    assert ([v["version"] for v in page["versions"]], page["next"]) == ([3, 2], 2)
-    page = operator.get(base + "/versions?limit=2&before=2").json()
-    assert ([v["version"] for v in page["versions"]], page["next"]) == ([1], None)
-    assert operator.get(base + "/versions/2").json()["document"] == "text 2"
-    assert operator.get(base + "/diff?from=1&to=2").json()["diff"].endswith("\n")
-    assert operator.post(base + "/versions/2/restore").json()["version"] == 6
-    assert operator.get(base + "/versions/9").status == 404
-    for path in ("versions/0", "versions/x", "diff?from=0&to=1", "diff?from=1", "versions?limit=0"):
-        assert operator.get(f"{base}/{path}").status == 422, path
-    too_large = operator.request("PUT", base, {"document": "x" * (MIB + 1)})
+    for query, versions, following in (("limit=2", [5, 4], 4), ("limit=2&before=4", [3, 2], 2),
+                                       ("limit=2&before=2", [1], None)):  # fmt: skip
+        page = admin.get(f"{base}/versions?{query}").json()
+        assert ([v["version"] for v in page["versions"]], page["next"]) == (versions, following)
+    assert admin.get(base + "/versions/2").json()["document"] == "text 2"
+    assert admin.get(base + "/versions/9").status == 404
+    for path in ("versions/0", "versions/x"):
+        assert admin.get(f"{base}/{path}").status == 422, path
+    too_large = admin.request("PUT", base, {"document": "x" * (MIB + 1)})
     assert too_large.json()["detail"][0]["loc"] == ["body", "document"]
-    assert operator.request("PUT", base, {"document": "x\0"}).status == 422
-    assert operator.request("PUT", base, {"document": "x" * 7 * MIB}).status == 413
-    operator.close()
-    tenant.client.close()
+    assert admin.request("PUT", base, {"document": "x\0"}).status == 422
+    assert admin.request("PUT", base, {"document": "x" * 7 * MIB}).status == 413

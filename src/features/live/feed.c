@@ -98,9 +98,9 @@ static void note(struct topic *t, enum change_kind kind, struct str name, struct
     topic_note(t, kind, str_from(key, 1 + name.len), text, status);
 }
 
-bool feed_is_active(const struct feed *f)
+static bool is_active(const struct feed *f)
 {
-    return f != NULL && atomic_load_explicit(&f->active, memory_order_relaxed);
+    return atomic_load_explicit(&f->active, memory_order_relaxed);
 }
 
 static void wake(struct feed *f) REQUIRES(f->lock)
@@ -122,7 +122,7 @@ bool feed_take_changed(struct feed *f, struct buf *ret)
 
 void feed_receive(struct feed *f, struct str text)
 {
-    if (!feed_is_active(f))
+    if (!is_active(f))
         return;
     lock_acquire(&f->lock);
     for (size_t i = 0; i < f->n_topics; i++)
@@ -135,7 +135,7 @@ void feed_receive(struct feed *f, struct str text)
 
 bool feed_is_noting(const struct feed *f)
 {
-    return f != NULL && (f->shared || feed_is_active(f));
+    return f != NULL && (f->shared || is_active(f));
 }
 
 void feed_note_runs(struct feed *f, const struct feed_run *runs, size_t n)

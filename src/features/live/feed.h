@@ -54,10 +54,8 @@ struct feed_run {
     const char *status; /* static */
 };
 
-/* Are there listeners here? A NULL feed is not active. */
-bool feed_is_active(const struct feed *f);
-
-/* Are changes to be noted, for listeners here or for those that other processes may have? */
+/* Are changes to be noted, for listeners here or for those that other processes may have? Not in a
+ * NULL feed. */
 bool feed_is_noting(const struct feed *f);
 
 /* The runs that a transaction changed. */

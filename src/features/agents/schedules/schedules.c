@@ -110,7 +110,7 @@ struct deadline schedule_deadline(const struct schedule *s, int64_t seen_at, int
 enum { LOOKS_MAX = 600 };
 
 static const int64_t day_us = 86400LL * USEC_PER_SEC;
-const int64_t windows_far_us = 31LL * 86400 * USEC_PER_SEC;
+static const int64_t windows_far_us = 31LL * 86400 * USEC_PER_SEC;
 
 /* The first time after a moment that a weekly one begins. */
 static int64_t next_begin(const struct window *w, int64_t after)
@@ -141,6 +141,10 @@ bool window_latest(const struct window *w, int64_t now, int64_t *ret_from, int64
     *ret_until = *ret_from + w->length_us;
     return *ret_from <= now;
 }
+
+struct windows_span {
+    int64_t from, until;
+};
 
 /* Does the window have a part of that time, and matter to the agent? */
 static bool look(struct windows_search *search, const struct window *w, struct windows_span *span)
@@ -181,8 +185,9 @@ int64_t windows_end(struct windows_search *search, int64_t at)
     return end == at ? TIME_NULL : end;
 }
 
-bool windows_first(struct windows_search *search, const struct windows_span *of,
-                   struct windows_span *ret)
+/* The first maintenance in that time; what lies before it does not count. */
+static bool windows_first(struct windows_search *search, const struct windows_span *of,
+                          struct windows_span *ret)
 {
     const struct windows *windows = search->windows;
     bool found = false;
@@ -203,11 +208,6 @@ bool windows_first(struct windows_search *search, const struct windows_span *of,
         return false;
     ret->until = windows_end(search, ret->from);
     return ret->until != TIME_NULL;
-}
-
-bool windows_gave_up(const struct windows_search *search)
-{
-    return search->looks > LOOKS_MAX;
 }
 
 /* What is due in maintenance is due at the next time after it; if that is in maintenance too, when
@@ -248,7 +248,7 @@ struct deadline schedule_deadline_outside(const struct schedule *s, const struct
         return d;
     move_due(s, &search, &d);
     stretch_grace(&search, &d);
-    if (windows_gave_up(&search) && d.silent_at <= now) {
+    if (search.looks > LOOKS_MAX && d.silent_at <= now) {
         search.looks = 0; /* in doubt, what holds now decides */
         end = windows_end(&search, now);
         d.silent_at = end == TIME_NULL ? d.silent_at : end;

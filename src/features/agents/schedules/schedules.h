@@ -125,30 +125,17 @@ bool window_covers(const struct window *w, int64_t from, int64_t until, int64_t 
 /* The last time that it began, and its end; false: it has not begun yet. */
 bool window_latest(const struct window *w, int64_t now, int64_t *ret_from, int64_t *ret_until);
 
-/* A search looks at a bounded number of windows in all, and not further ahead than windows_far_us:
- * one tenant's windows must not hold up the watch over the agents of all. */
+/* A search looks at a bounded number of windows in all, and not further ahead than 31 days: one
+ * tenant's windows must not hold up the watch over the agents of all. */
 struct windows_search {
     const struct windows *windows;
     int64_t now;
     int looks; /* so far */
 };
 
-extern const int64_t windows_far_us;
-
-struct windows_span {
-    int64_t from, until;
-};
-
 /* The end of the maintenance that covers that time; windows that follow each other without a gap
  * count as one. TIME_NULL: that time is in no maintenance, or its end is too far ahead. */
 int64_t windows_end(struct windows_search *search, int64_t at);
-
-/* The first maintenance in that time; what lies before it does not count. */
-bool windows_first(struct windows_search *search, const struct windows_span *of,
-                   struct windows_span *ret);
-
-/* Were there too many windows to look at? Then what was found may end too early. */
-bool windows_gave_up(const struct windows_search *search);
 
 /* The windows of a tenant, or of all by tenant (SCHEDULES_OF_ALL); in the arena. */
 enum { SCHEDULES_OF_ALL = 0 };
