@@ -6,18 +6,16 @@
 
 #include "base/err.h"
 #include "shape/json.h"
-#include "shape/json_write.h"
-#include "shape/timerange.h"
 
 static const struct complaint dict_type = { "dict_type", "Input should be a valid dictionary" };
 static const struct complaint list_type = { "list_type", "Input should be a valid list" };
 
-static bool is_dict(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_dict(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
-    return unsafe_yyjson_is_obj(value) || problems_report(r, at, &dict_type, value);
+    return unsafe_yyjson_is_obj(value) || problems_report(r->problems, at, &dict_type, value);
 }
 
-static bool refuse_length(const struct reader *r, const struct step *at, const char *kind,
+static bool refuse_length(const struct reader *r, const struct path_step *at, const char *kind,
                           uint32_t max, yyjson_val *value)
 {
     size_t n = unsafe_yyjson_get_len(value);
@@ -27,7 +25,7 @@ static bool refuse_length(const struct reader *r, const struct step *at, const c
             .data;
 
     return problems_report_ctx(
-        r, at, (struct complaint){ "too_long", msg }, value,
+        r->problems, at, (struct complaint){ "too_long", msg }, value,
         arena_printf(r->arena, "{\"field_type\":\"%s\",\"max_length\":%u,\"actual_length\":%zu}",
                      kind, max, n));
 }
@@ -38,32 +36,32 @@ static bool is_too_long(uint32_t max, yyjson_val *value)
 }
 
 /* The length comes last: bad entries of a dictionary hide that it is too long. */
-static bool dict_length(const struct reader *r, const struct step *at, uint32_t max,
+static bool dict_length(const struct reader *r, const struct path_step *at, uint32_t max,
                         yyjson_val *value)
 {
     return !is_too_long(max, value) || refuse_length(r, at, "Dictionary", max, value);
 }
 
 /* The length comes first: the items of an array that is too long are not checked. */
-static bool check_is_list(const struct reader *r, const struct step *at, const struct field *field,
-                          yyjson_val *value)
+static bool check_is_list(const struct reader *r, const struct path_step *at,
+                          const struct field *field, yyjson_val *value)
 {
     if (!unsafe_yyjson_is_arr(value))
-        return problems_report(r, at, &list_type, value);
+        return problems_report(r->problems, at, &list_type, value);
     return !is_too_long(field->max, value) || refuse_length(r, at, "List", field->max, value);
 }
 
-static bool check_name(const struct reader *r, const struct step *entry)
+static bool check_name(const struct reader *r, const struct path_step *entry)
 {
-    struct step key = { .up = entry, .member = "[key]" };
+    struct path_step key = { .up = entry, .member = "[key]" };
 
     return LIKELY(!check_has_nul(r, entry->name)) || check_report_nul(r, &key);
 }
 
 /* Checks one value of a container; stores nothing. */
-typedef bool entry_fn(const struct reader *r, const struct step *at, yyjson_val *value);
+typedef bool entry_fn(const struct reader *r, const struct path_step *at, yyjson_val *value);
 
-static bool check_entries(const struct reader *r, const struct step *at, yyjson_val *object,
+static bool check_entries(const struct reader *r, const struct path_step *at, yyjson_val *object,
                           entry_fn *check)
 {
     size_t n = unsafe_yyjson_get_len(object);
@@ -71,7 +69,7 @@ static bool check_entries(const struct reader *r, const struct step *at, yyjson_
     bool good = true;
 
     for (size_t i = 0; i < n; i++) {
-        struct step entry = { .up = at, .name = json_str(name) };
+        struct path_step entry = { .up = at, .name = json_str(name) };
 
         good &= check_name(r, &entry);
         good &= check(r, &entry, name + 1);
@@ -80,7 +78,7 @@ static bool check_entries(const struct reader *r, const struct step *at, yyjson_
     return good;
 }
 
-static bool check_items(const struct reader *r, const struct step *at, yyjson_val *array,
+static bool check_items(const struct reader *r, const struct path_step *at, yyjson_val *array,
                         entry_fn *check)
 {
     size_t n = unsafe_yyjson_get_len(array);
@@ -88,7 +86,7 @@ static bool check_items(const struct reader *r, const struct step *at, yyjson_va
     bool good = true;
 
     for (size_t i = 0; i < n; i++) {
-        struct step here = { .up = at, .index = i };
+        struct path_step here = { .up = at, .index = i };
 
         good &= check(r, &here, item);
         item = unsafe_yyjson_get_next(item);
@@ -96,14 +94,14 @@ static bool check_items(const struct reader *r, const struct step *at, yyjson_va
     return good;
 }
 
-static bool is_text(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_text(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     struct str unused;
 
     return check_text(r, at, value, &unused);
 }
 
-static bool is_number(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_number(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     double unused;
 
@@ -111,7 +109,7 @@ static bool is_number(const struct reader *r, const struct step *at, yyjson_val 
 }
 
 /* Free content: anything but NUL and numbers that are not finite, at any depth. */
-static bool is_storable(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_storable(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     if (unsafe_yyjson_is_obj(value))
         return check_entries(r, at, value, is_storable);
@@ -126,12 +124,12 @@ static bool keep_text(const struct reader *r, yyjson_val *value, void *to)
 {
     struct str *ret = to;
 
-    *ret = json_write_text(value, r->plain, r->arena);
+    *ret = json_write_text(value, r->arena);
     return true;
 }
 
-static bool check_json(const struct reader *r, const struct step *at, const struct field *field,
-                       yyjson_val *value, void *to)
+static bool check_json(const struct reader *r, const struct path_step *at,
+                       const struct field *field, yyjson_val *value, void *to)
 {
     (void)field;
     if ((!r->plain || r->bignums) && !is_storable(r, at, value))
@@ -139,33 +137,14 @@ static bool check_json(const struct reader *r, const struct step *at, const stru
     return keep_text(r, value, to);
 }
 
-static bool check_object(const struct reader *r, const struct step *at, const struct field *field,
-                         yyjson_val *value, void *to)
+static bool check_object(const struct reader *r, const struct path_step *at,
+                         const struct field *field, yyjson_val *value, void *to)
 {
     return is_dict(r, at, value) && check_json(r, at, field, value, to);
 }
 
-static bool check_dict(const struct reader *r, const struct step *at, const struct field *field,
-                       yyjson_val *value, entry_fn *check)
-{
-    return is_dict(r, at, value) && check_entries(r, at, value, check) &&
-           dict_length(r, at, field->max, value);
-}
-
-static bool check_dict_str(const struct reader *r, const struct step *at, const struct field *field,
-                           yyjson_val *value, void *to)
-{
-    return check_dict(r, at, field, value, is_text) && keep_text(r, value, to);
-}
-
-static bool check_dict_num(const struct reader *r, const struct step *at, const struct field *field,
-                           yyjson_val *value, void *to)
-{
-    return check_dict(r, at, field, value, is_number) && keep_text(r, value, to);
-}
-
 /* The strings of an array already checked. */
-static bool keep_strings(const struct reader *r, yyjson_val *array, struct list *ret)
+static bool keep_strings(const struct reader *r, yyjson_val *array, void *to)
 {
     size_t n = unsafe_yyjson_get_len(array);
     yyjson_val *item = unsafe_yyjson_get_first(array);
@@ -173,32 +152,18 @@ static bool keep_strings(const struct reader *r, yyjson_val *array, struct list 
 
     for (size_t i = 0; i < n; i++)
         strings[i] = json_str(item++); /* strings are adjacent */
-    *ret = (struct list){ strings, n };
+    *(struct list *)to = (struct list){ strings, n };
     return true;
 }
 
-static bool check_list_str(const struct reader *r, const struct step *at, const struct field *field,
-                           yyjson_val *value, void *to)
-{
-    return check_is_list(r, at, field, value) && check_items(r, at, value, is_text) &&
-           keep_strings(r, value, to);
-}
-
-static bool check_list_text(const struct reader *r, const struct step *at,
-                            const struct field *field, yyjson_val *value, void *to)
-{
-    return check_is_list(r, at, field, value) && check_items(r, at, value, is_text) &&
-           keep_text(r, value, to);
-}
-
 /* A value that fits no member of a union gets the problem of each member. */
-static void report_value(const struct reader *r, const struct step *at, yyjson_val *value)
+static void report_value(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     int64_t unused;
 
-    (void)is_number(r, &(struct step){ .up = at, .member = "float" }, value);
-    (void)check_integer(r, &(struct step){ .up = at, .member = "int" }, value, &unused);
-    (void)is_text(r, &(struct step){ .up = at, .member = "str" }, value);
+    (void)is_number(r, &(struct path_step){ .up = at, .member = "float" }, value);
+    (void)check_integer(r, &(struct path_step){ .up = at, .member = "int" }, value, &unused);
+    (void)is_text(r, &(struct path_step){ .up = at, .member = "str" }, value);
 }
 
 /* False, silently, when `value` is no number, integer or string. */
@@ -225,7 +190,7 @@ static bool read_value(const struct reader *r, yyjson_val *value, struct named_v
     return true;
 }
 
-static bool is_value(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_value(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     struct named_value unused;
 
@@ -236,7 +201,7 @@ static bool is_value(const struct reader *r, const struct step *at, yyjson_val *
 }
 
 /* The entries of an object already checked. */
-static bool keep_values(const struct reader *r, yyjson_val *object, struct list *ret)
+static bool keep_values(const struct reader *r, yyjson_val *object, void *to)
 {
     size_t n = unsafe_yyjson_get_len(object);
     yyjson_val *name = unsafe_yyjson_get_first(object);
@@ -247,14 +212,8 @@ static bool keep_values(const struct reader *r, yyjson_val *object, struct list 
         (void)read_value(r, name + 1, &values[i]);
         name += 2; /* scalars are adjacent */
     }
-    *ret = (struct list){ values, n };
+    *(struct list *)to = (struct list){ values, n };
     return true;
-}
-
-static bool check_values(const struct reader *r, const struct step *at, const struct field *field,
-                         yyjson_val *value, void *to)
-{
-    return check_dict(r, at, field, value, is_value) && keep_values(r, value, to);
 }
 
 struct list shape_parse_values(struct str object, struct arena *arena)
@@ -270,34 +229,53 @@ struct list shape_parse_values(struct str object, struct arena *arena)
     return ret;
 }
 
-static bool is_point(const struct reader *r, const struct step *at, yyjson_val *value)
+static bool is_point(const struct reader *r, const struct path_step *at, yyjson_val *value)
 {
     return is_dict(r, at, value) && check_entries(r, at, value, is_value);
 }
 
-static bool check_points(const struct reader *r, const struct step *at, const struct field *field,
-                         yyjson_val *value, void *to)
+static bool keep_points(const struct reader *r, yyjson_val *array, void *to)
 {
-    size_t n = unsafe_yyjson_get_len(value);
-    struct list *ret = to, *points;
-    yyjson_val *item = unsafe_yyjson_get_first(value);
+    size_t n = unsafe_yyjson_get_len(array);
+    yyjson_val *item = unsafe_yyjson_get_first(array);
+    struct list *points = arena_alloc(r->arena, n * sizeof(*points));
 
-    if (!check_is_list(r, at, field, value) || !check_items(r, at, value, is_point))
-        return false;
-    points = arena_alloc(r->arena, n * sizeof(*points));
     for (size_t i = 0; i < n; i++) {
         (void)keep_values(r, item, &points[i]);
         item = unsafe_yyjson_get_next(item);
     }
-    *ret = (struct list){ points, n };
+    *(struct list *)to = (struct list){ points, n };
     return true;
 }
 
-static bool check_by(const struct reader *r, const struct step *at, const struct field *field,
+/* Objects and arrays without a shape: how their entries are checked, and then stored. */
+static const struct container {
+    bool is_dict;
+    entry_fn *check;
+    bool (*keep)(const struct reader *r, yyjson_val *value, void *to);
+} containers[] = {
+    [T_DICT_STR] = { true, is_text, keep_text },     [T_DICT_NUM] = { true, is_number, keep_text },
+    [T_LIST_STR] = { false, is_text, keep_strings }, [T_LIST_TEXT] = { false, is_text, keep_text },
+    [T_VALUES] = { true, is_value, keep_values },    [T_POINTS] = { false, is_point, keep_points },
+};
+
+static bool check_container(const struct reader *r, const struct path_step *at,
+                            const struct field *field, yyjson_val *value, void *to)
+{
+    const struct container *c = &containers[field->type];
+
+    if (c->is_dict ? !is_dict(r, at, value) || !check_entries(r, at, value, c->check) ||
+                         !dict_length(r, at, field->max, value)
+                   : !check_is_list(r, at, field, value) || !check_items(r, at, value, c->check))
+        return false;
+    return c->keep(r, value, to);
+}
+
+static bool check_by(const struct reader *r, const struct path_step *at, const struct field *field,
                      yyjson_val *value, void *to)
 {
-    const struct step as_str = { .up = at, .member = "str" };
-    const struct step as_list = { .up = at, .member = "list[str]" };
+    const struct path_step as_str = { .up = at, .member = "str" };
+    const struct path_step as_list = { .up = at, .member = "list[str]" };
     struct str *one = arena_alloc(r->arena, sizeof(*one));
     struct list *ret = to;
 
@@ -325,13 +303,26 @@ static bool check_by(const struct reader *r, const struct step *at, const struct
 static check_fn check_shape;
 
 static check_fn *const checks[] = {
-    [T_STR] = check_str,           [T_UUID] = check_uuid,         [T_ENUM] = check_enum,
-    [T_TIME] = check_time,         [T_INT] = check_int,           [T_OPT_INT] = check_opt_int,
-    [T_BOOL] = check_bool,         [T_OPT_BOOL] = check_opt_bool, [T_NUMBER] = check_number,
-    [T_JSON] = check_json,         [T_OBJECT] = check_object,     [T_DICT_STR] = check_dict_str,
-    [T_DICT_NUM] = check_dict_num, [T_LIST_STR] = check_list_str, [T_LIST_TEXT] = check_list_text,
-    [T_VALUES] = check_values,     [T_POINTS] = check_points,     [T_BY] = check_by,
-    [T_SHAPE] = check_shape,       [T_LIST] = check_list,
+    [T_STR] = check_str,
+    [T_UUID] = check_uuid,
+    [T_ENUM] = check_enum,
+    [T_TIME] = check_time,
+    [T_INT] = check_int,
+    [T_OPT_INT] = check_opt_int,
+    [T_BOOL] = check_bool,
+    [T_OPT_BOOL] = check_opt_bool,
+    [T_NUMBER] = check_number,
+    [T_JSON] = check_json,
+    [T_OBJECT] = check_object,
+    [T_DICT_STR] = check_container,
+    [T_DICT_NUM] = check_container,
+    [T_LIST_STR] = check_container,
+    [T_LIST_TEXT] = check_container,
+    [T_VALUES] = check_container,
+    [T_POINTS] = check_container,
+    [T_BY] = check_by,
+    [T_SHAPE] = check_shape,
+    [T_LIST] = check_list,
 };
 
 /* For all other types null is all zero, which the struct already is. */
@@ -425,7 +416,7 @@ static void run_row_rules(const struct reader *r, const struct shape *shape, voi
     }
 }
 
-static bool run_rules(const struct reader *r, const struct step *at, const struct shape *shape,
+static bool run_rules(const struct reader *r, const struct path_step *at, const struct shape *shape,
                       void *value)
 {
     size_t before = r->problems->seen;
@@ -456,7 +447,7 @@ static bool is_needed(const struct reader *r, const struct shape *shape, const s
     return i == shape->n_fields; /* it is another object */
 }
 
-bool check_fields(const struct reader *r, const struct step *at, const struct shape *shape,
+bool check_fields(const struct reader *r, const struct path_step *at, const struct shape *shape,
                   yyjson_val *const *slots, yyjson_val *around, void *ret)
 {
     bool good = true;
@@ -464,12 +455,12 @@ bool check_fields(const struct reader *r, const struct step *at, const struct sh
     memset(ret, 0, shape->size);
     for (size_t i = 0; i < shape->n_fields; i++) {
         const struct field *field = &shape->fields[i];
-        const struct step here = { .up = at, .member = field->name };
+        const struct path_step here = { .up = at, .member = field->name };
         void *to = (char *)ret + field->offset;
 
         if (slots[i] == NULL) {
             if ((field->flags & F_REQUIRED) != 0 && is_needed(r, shape, field, slots))
-                good = problems_report(r, &here, &missing, around);
+                good = problems_report(r->problems, &here, &missing, around);
             else if (field->absent == NULL)
                 set_null(field, to);
             else
@@ -515,8 +506,8 @@ static void find_members(const struct shape *shape, yyjson_val *object, yyjson_v
 }
 
 /* Refuses members that the shape does not have. */
-static bool check_extra(const struct reader *r, const struct step *at, const struct shape *shape,
-                        yyjson_val *object)
+static bool check_extra(const struct reader *r, const struct path_step *at,
+                        const struct shape *shape, yyjson_val *object)
 {
     static const struct complaint extra = { "extra_forbidden", "Extra inputs are not permitted" };
     size_t n = unsafe_yyjson_get_len(object);
@@ -524,20 +515,20 @@ static bool check_extra(const struct reader *r, const struct step *at, const str
     bool good = true;
 
     for (size_t i = 0; i < n; i++) {
-        const struct step here = { .up = at, .name = json_str(name) };
+        const struct path_step here = { .up = at, .name = json_str(name) };
         bool known = false;
 
         for (size_t f = 0; f < shape->n_fields && !known; f++)
             known = str_eq_c(here.name, shape->fields[f].name);
         if (!known)
-            good = problems_report(r, &here, &extra, name + 1);
+            good = problems_report(r->problems, &here, &extra, name + 1);
         name = unsafe_yyjson_get_next(name + 1);
     }
     return good;
 }
 
-static bool check_struct(const struct reader *r, const struct step *at, const struct shape *shape,
-                         yyjson_val *value, void *ret)
+static bool check_struct(const struct reader *r, const struct path_step *at,
+                         const struct shape *shape, yyjson_val *value, void *ret)
 {
     static const struct complaint not_an_object = {
         "model_attributes_type",
@@ -547,14 +538,14 @@ static bool check_struct(const struct reader *r, const struct step *at, const st
     bool good;
 
     if (!unsafe_yyjson_is_obj(value))
-        return problems_report(r, at, &not_an_object, value);
+        return problems_report(r->problems, at, &not_an_object, value);
     find_members(shape, value, slots);
     good = check_fields(r, at, shape, slots, value, ret);
     return r->problems->strict ? check_extra(r, at, shape, value) && good : good;
 }
 
-static bool check_shape(const struct reader *r, const struct step *at, const struct field *field,
-                        yyjson_val *value, void *to)
+static bool check_shape(const struct reader *r, const struct path_step *at,
+                        const struct field *field, yyjson_val *value, void *to)
 {
     void *nested = arena_alloc(r->arena, field->nested->size);
 
@@ -563,7 +554,7 @@ static bool check_shape(const struct reader *r, const struct step *at, const str
 }
 
 /* Memory grows with the number of good elements, not with the length that a client sends. */
-bool check_list(const struct reader *r, const struct step *at, const struct field *field,
+bool check_list(const struct reader *r, const struct path_step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
     enum { FIRST = 64 };
@@ -580,7 +571,7 @@ bool check_list(const struct reader *r, const struct step *at, const struct fiel
     capacity = n < FIRST ? n : FIRST;
     items = arena_alloc(r->arena, capacity * size);
     for (size_t i = 0; i < n; i++) {
-        const struct step here = { .up = at, .index = i };
+        const struct path_step here = { .up = at, .index = i };
 
         if (kept == capacity) {
             items = arena_resize(r->arena, items, capacity * size, capacity * 2 * size);
@@ -606,15 +597,15 @@ int shape_read_json(const struct shape *shape, struct str body, struct arena *ar
     if (shape->secret)
         problems->hides_input = true;
     if (body.len == 0) {
-        problems_report(&r, NULL, &missing, &null);
+        problems_report(problems, NULL, &missing, &null);
         return -1;
     }
     if (json_read(body, arena, &doc, &fault) != 0) {
-        problems_report_json(&r, fault.at, fault.error);
+        problems_report_json(problems, fault.at, fault.error);
         return -1;
     }
     if (unsafe_yyjson_is_null(doc.root)) { /* the contract treats null as no body */
-        problems_report(&r, NULL, &missing, &null);
+        problems_report(problems, NULL, &missing, &null);
         return -1;
     }
     r.plain = doc.plain;

@@ -15,45 +15,17 @@
 
 enum { DIGITS_MAX = 4300 }; /* Python refuses to read more */
 
-static const struct str wide_spaces[] = {
-    STR_INIT("\xc2\x85"),     STR_INIT("\xc2\xa0"),     STR_INIT("\xe1\x9a\x80"),
-    STR_INIT("\xe2\x80\xa8"), STR_INIT("\xe2\x80\xa9"), STR_INIT("\xe2\x80\xaf"),
-    STR_INIT("\xe2\x81\x9f"), STR_INIT("\xe3\x80\x80"), STR_INIT("\xe2\x80\x80"),
-    STR_INIT("\xe2\x80\x81"), STR_INIT("\xe2\x80\x82"), STR_INIT("\xe2\x80\x83"),
-    STR_INIT("\xe2\x80\x84"), STR_INIT("\xe2\x80\x85"), STR_INIT("\xe2\x80\x86"),
-    STR_INIT("\xe2\x80\x87"), STR_INIT("\xe2\x80\x88"), STR_INIT("\xe2\x80\x89"),
-    STR_INIT("\xe2\x80\x8a"),
-};
-
-/* Bytes of the white space that `s` begins with (or ends in), or 0. */
-static size_t space_len(struct str s, bool at_end)
+static bool is_space(char c)
 {
-    unsigned char c;
-
-    if (s.len == 0)
-        return 0;
-    c = (unsigned char)s.data[at_end ? s.len - 1 : 0];
-    if (c == ' ' || (c >= '\t' && c <= '\r'))
-        return 1;
-    if (c < 0x80)
-        return 0;
-    for (size_t i = 0; i < COUNT_OF(wide_spaces); i++) {
-        size_t n = wide_spaces[i].len;
-
-        if (n <= s.len && memcmp(s.data + (at_end ? s.len - n : 0), wide_spaces[i].data, n) == 0)
-            return n;
-    }
-    return 0;
+    return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
 static struct str trim(struct str s)
 {
-    size_t n;
-
-    while ((n = space_len(s, false)) > 0)
-        s = str_from(s.data + n, s.len - n);
-    while ((n = space_len(s, true)) > 0)
-        s.len -= n;
+    while (s.len > 0 && is_space(s.data[0]))
+        s = str_from(s.data + 1, s.len - 1);
+    while (s.len > 0 && is_space(s.data[s.len - 1]))
+        s.len--;
     return s;
 }
 
@@ -149,36 +121,21 @@ static bool is_real_text(struct str s)
     return s.len == 0;
 }
 
-/* Without its underscores, which must be single and inside; STR_NULL without any. */
-static struct str without_underscores(struct str s, struct arena *arena)
-{
-    char *copy;
-    size_t n = 0;
-
-    if (memchr(s.data, '_', s.len) == NULL || s.data[0] == '_' || s.data[s.len - 1] == '_')
-        return STR_NULL;
-    copy = arena_alloc(arena, s.len);
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.data[i] != '_')
-            copy[n++] = s.data[i];
-        else if (s.data[i - 1] == '_')
-            return STR_NULL;
-    }
-    return str_from(copy, n);
-}
-
-/* Also inf and nan. */
+/* Also inf and nan. Single underscores between digits do not count. */
 static bool lax_real(struct str s, struct arena *arena, double *ret)
 {
-    struct str trimmed = trim(s);
+    char *text;
+    size_t n = 0;
 
-    if (!is_real_text(trimmed)) {
-        trimmed = without_underscores(s, arena);
-        if (str_is_null(trimmed) || !is_real_text(trimmed))
-            return false;
-    }
-    *ret = strtod(arena_cstr(arena, trimmed), NULL);
-    return true;
+    s = trim(s);
+    text = arena_alloc(arena, s.len + 1);
+    for (size_t i = 0; i < s.len; i++)
+        if (s.data[i] != '_' || i == 0 || i + 1 == s.len || !is_digit(s.data[i - 1]) ||
+            !is_digit(s.data[i + 1]))
+            text[n++] = s.data[i];
+    text[n] = '\0';
+    *ret = strtod(text, NULL);
+    return is_real_text(str_from(text, n));
 }
 
 static bool lax_bool(struct str s, bool *ret)
@@ -204,22 +161,23 @@ bool check_has_nul(const struct reader *r, struct str s)
     return !r->plain && memchr(s.data, '\0', s.len) != NULL;
 }
 
-bool check_report_nul(const struct reader *r, const struct step *at)
+bool check_report_nul(const struct reader *r, const struct path_step *at)
 {
     static const struct complaint string_unicode = {
         "string_unicode",
         "Input should be a valid string, unable to parse raw data as a unicode string"
     };
 
-    return problems_report(r, at, &string_unicode, NULL);
+    return problems_report(r->problems, at, &string_unicode, NULL);
 }
 
-bool check_text(const struct reader *r, const struct step *at, yyjson_val *value, struct str *ret)
+bool check_text(const struct reader *r, const struct path_step *at, yyjson_val *value,
+                struct str *ret)
 {
     static const struct complaint string_type = { "string_type", "Input should be a valid string" };
 
     if (!unsafe_yyjson_is_str(value))
-        return problems_report(r, at, &string_type, value);
+        return problems_report(r->problems, at, &string_type, value);
     *ret = json_str(value);
     return LIKELY(!check_has_nul(r, *ret)) || check_report_nul(r, at);
 }
@@ -238,8 +196,8 @@ static const char *list_choices(const char *const *choices, struct arena *arena)
 }
 
 /* The number of the choice that `value` is, or -1 and a problem. */
-static int find_choice(const struct reader *r, const struct step *at, const char *const *choices,
-                       yyjson_val *value)
+static int find_choice(const struct reader *r, const struct path_step *at,
+                       const char *const *choices, yyjson_val *value)
 {
     const char *expected;
 
@@ -257,14 +215,14 @@ static int find_choice(const struct reader *r, const struct step *at, const char
     }
     expected = list_choices(choices, r->arena);
     problems_report_ctx(
-        r, at,
+        r->problems, at,
         (struct complaint){ "literal_error",
                             arena_printf(r->arena, "Input should be %s", expected).data },
         value, arena_printf(r->arena, "{\"expected\":\"%s\"}", expected));
     return -1;
 }
 
-bool check_enum(const struct reader *r, const struct step *at, const struct field *field,
+bool check_enum(const struct reader *r, const struct path_step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
     int *ret = to;
@@ -273,46 +231,43 @@ bool check_enum(const struct reader *r, const struct step *at, const struct fiel
     return *ret >= 0;
 }
 
-static bool refuse_short(const struct reader *r, const struct step *at, uint32_t min,
-                         yyjson_val *value)
+static bool refuse_length(const struct reader *r, const struct path_step *at, bool is_short,
+                          uint32_t bound, yyjson_val *value)
 {
-    const char *msg = arena_printf(r->arena, "String should have at least %u character%s", min,
-                                   min == 1 ? "" : "s")
+    const char *msg = arena_printf(r->arena, "String should have at %s %u character%s",
+                                   is_short ? "least" : "most", bound, bound == 1 ? "" : "s")
                           .data;
 
-    return problems_report_ctx(r, at, (struct complaint){ "string_too_short", msg }, value,
-                               arena_printf(r->arena, "{\"min_length\":%u}", min));
+    return problems_report_ctx(
+        r->problems, at,
+        (struct complaint){ is_short ? "string_too_short" : "string_too_long", msg }, value,
+        arena_printf(r->arena, "{\"%s_length\":%u}", is_short ? "min" : "max", bound));
 }
 
-bool check_str(const struct reader *r, const struct step *at, const struct field *field,
+bool check_str(const struct reader *r, const struct path_step *at, const struct field *field,
                yyjson_val *value, void *to)
 {
     struct str *ret = to;
-    const char *msg;
 
     if (field->choices != NULL && find_choice(r, at, field->choices, value) < 0)
         return false;
     if (!check_text(r, at, value, ret))
         return false;
     if (field->min > 0 && utf8_count(*ret) < field->min)
-        return refuse_short(r, at, field->min, value);
-    if (field->max == 0 || ret->len <= field->max || utf8_count(*ret) <= field->max)
-        return true;
-    msg = arena_printf(r->arena, "String should have at most %u character%s", field->max,
-                       field->max == 1 ? "" : "s")
-              .data;
-    return problems_report_ctx(r, at, (struct complaint){ "string_too_long", msg }, value,
-                               arena_printf(r->arena, "{\"max_length\":%u}", field->max));
+        return refuse_length(r, at, true, field->min, value);
+    return field->max == 0 || ret->len <= field->max || utf8_count(*ret) <= field->max ||
+           refuse_length(r, at, false, field->max, value);
 }
 
-static bool report_time(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool report_time(const struct reader *r, const struct path_step *at, yyjson_val *value,
                         struct complaint what, const char *error)
 {
     what.msg = arena_printf(r->arena, "%s, %s", what.msg, error).data;
-    return problems_report_ctx(r, at, what, value, problems_error_ctx(r->arena, str_of(error)));
+    return problems_report_ctx(r->problems, at, what, value,
+                               problems_error_ctx(r->arena, str_of(error)));
 }
 
-bool check_time(const struct reader *r, const struct step *at, const struct field *field,
+bool check_time(const struct reader *r, const struct path_step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
     static const struct complaint datetime_type = { "datetime_type",
@@ -326,7 +281,7 @@ bool check_time(const struct reader *r, const struct step *at, const struct fiel
 
     (void)field;
     if (!unsafe_yyjson_is_str(value))
-        return problems_report(r, at, &datetime_type, value);
+        return problems_report(r->problems, at, &datetime_type, value);
     if (!check_text(r, at, value, &s))
         return false;
     error = datetime_parse(s, to);
@@ -354,7 +309,7 @@ static const struct complaint float_parsing = {
 };
 
 /* `than` is "less" or "greater", `key` the name of the bound in ctx. */
-static bool refuse_bound(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool refuse_bound(const struct reader *r, const struct path_step *at, yyjson_val *value,
                          const char *than, const char *key, int64_t bound)
 {
     const struct complaint what = {
@@ -362,11 +317,11 @@ static bool refuse_bound(const struct reader *r, const struct step *at, yyjson_v
         arena_printf(r->arena, "Input should be %s than or equal to %" PRId64, than, bound).data,
     };
 
-    return problems_report_ctx(r, at, what, value,
+    return problems_report_ctx(r->problems, at, what, value,
                                arena_printf(r->arena, "{\"%s\":%" PRId64 "}", key, bound));
 }
 
-static bool in_bounds(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool in_bounds(const struct reader *r, const struct path_step *at, yyjson_val *value,
                       enum lax_result size, const struct field *field, int64_t n)
 {
     bool bounded = field != NULL && field->least < field->most;
@@ -380,32 +335,32 @@ static bool in_bounds(const struct reader *r, const struct step *at, yyjson_val 
     return true;
 }
 
-static bool integer_from_real(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool integer_from_real(const struct reader *r, const struct path_step *at, yyjson_val *value,
                               int64_t *ret)
 {
     double real = unsafe_yyjson_get_real(value);
 
     if (real != trunc(real))
-        return problems_report(r, at, &int_from_float, value);
+        return problems_report(r->problems, at, &int_from_float, value);
     if (real >= 0x1p63 || real <= -0x1p63)
-        return problems_report(r, at, &int_parsing_size, value);
+        return problems_report(r->problems, at, &int_parsing_size, value);
     *ret = (int64_t)real;
     return true;
 }
 
 /* A query may hold an integer in a string; a body may not, but its message depends on the text. */
-static bool integer_from_string(const struct reader *r, const struct step *at, yyjson_val *value,
-                                enum lax_result *ret_size, int64_t *ret)
+static bool integer_from_string(const struct reader *r, const struct path_step *at,
+                                yyjson_val *value, enum lax_result *ret_size, int64_t *ret)
 {
     *ret_size = lax_integer(json_str(value), ret);
     if (*ret_size == LAX_UNREADABLE)
-        return problems_report(r, at, &int_parsing, value);
+        return problems_report(r->problems, at, &int_parsing, value);
     if (*ret_size == LAX_TOO_LONG)
-        return problems_report(r, at, &int_parsing_size, value);
-    return r->lax || problems_report(r, at, &int_type, value);
+        return problems_report(r->problems, at, &int_parsing_size, value);
+    return r->lax || problems_report(r->problems, at, &int_type, value);
 }
 
-static bool bounded_integer(const struct reader *r, const struct step *at,
+static bool bounded_integer(const struct reader *r, const struct path_step *at,
                             const struct field *field, yyjson_val *value, int64_t *ret)
 {
     enum lax_result size = LAX_OK;
@@ -420,30 +375,31 @@ static bool bounded_integer(const struct reader *r, const struct step *at,
             return false;
     } else if (unsafe_yyjson_is_raw(value)) {
         if (json_is_raw_real(value))
-            return problems_report(r, at, &finite_number, value);
+            return problems_report(r->problems, at, &finite_number, value);
         size = unsafe_yyjson_get_raw(value)[0] == '-' ? LAX_TOO_SMALL : LAX_TOO_LARGE;
     } else if (unsafe_yyjson_is_str(value)) {
         if (!integer_from_string(r, at, value, &size, &n))
             return false;
     } else {
-        return problems_report(r, at, &int_type, value);
+        return problems_report(r->problems, at, &int_type, value);
     }
     *ret = n;
     return in_bounds(r, at, value, size, field, n);
 }
 
-bool check_integer(const struct reader *r, const struct step *at, yyjson_val *value, int64_t *ret)
+bool check_integer(const struct reader *r, const struct path_step *at, yyjson_val *value,
+                   int64_t *ret)
 {
     return bounded_integer(r, at, NULL, value, ret);
 }
 
-bool check_int(const struct reader *r, const struct step *at, const struct field *field,
+bool check_int(const struct reader *r, const struct path_step *at, const struct field *field,
                yyjson_val *value, void *to)
 {
     return bounded_integer(r, at, field, value, to);
 }
 
-bool check_opt_int(const struct reader *r, const struct step *at, const struct field *field,
+bool check_opt_int(const struct reader *r, const struct path_step *at, const struct field *field,
                    yyjson_val *value, void *to)
 {
     struct opt_int *ret = to;
@@ -452,17 +408,17 @@ bool check_opt_int(const struct reader *r, const struct step *at, const struct f
     return ret->has;
 }
 
-static bool real_from_string(const struct reader *r, const struct step *at, yyjson_val *value,
+static bool real_from_string(const struct reader *r, const struct path_step *at, yyjson_val *value,
                              double *ret)
 {
     if (!lax_real(json_str(value), r->arena, ret))
-        return problems_report(r, at, &float_parsing, value);
+        return problems_report(r->problems, at, &float_parsing, value);
     if (!r->lax)
-        return problems_report(r, at, &float_type, value);
-    return isfinite(*ret) || problems_report(r, at, &finite_number, value);
+        return problems_report(r->problems, at, &float_type, value);
+    return isfinite(*ret) || problems_report(r->problems, at, &finite_number, value);
 }
 
-bool check_real(const struct reader *r, const struct step *at, yyjson_val *value, double *ret)
+bool check_real(const struct reader *r, const struct path_step *at, yyjson_val *value, double *ret)
 {
     if (unsafe_yyjson_is_num(value)) {
         *ret = unsafe_yyjson_get_num(value);
@@ -471,14 +427,14 @@ bool check_real(const struct reader *r, const struct step *at, yyjson_val *value
     if (unsafe_yyjson_is_str(value))
         return real_from_string(r, at, value, ret);
     if (!unsafe_yyjson_is_raw(value))
-        return problems_report(r, at, &float_type, value);
+        return problems_report(r->problems, at, &float_type, value);
     if (json_is_raw_real(value))
-        return problems_report(r, at, &finite_number, value);
+        return problems_report(r->problems, at, &finite_number, value);
     *ret = json_raw_to_real(value);
-    return isfinite(*ret) || problems_report(r, at, &float_type, value);
+    return isfinite(*ret) || problems_report(r->problems, at, &float_type, value);
 }
 
-bool check_number(const struct reader *r, const struct step *at, const struct field *field,
+bool check_number(const struct reader *r, const struct path_step *at, const struct field *field,
                   yyjson_val *value, void *to)
 {
     (void)field;
@@ -502,7 +458,7 @@ static bool is_unreadable_bool(yyjson_val *value)
     return real == trunc(real) && fabs(real) < 0x1p63 && real != 0 && real != 1;
 }
 
-bool check_bool(const struct reader *r, const struct step *at, const struct field *field,
+bool check_bool(const struct reader *r, const struct path_step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
     static const struct complaint bool_type = { "bool_type", "Input should be a valid boolean" };
@@ -518,10 +474,11 @@ bool check_bool(const struct reader *r, const struct step *at, const struct fiel
     }
     if (r->lax && unsafe_yyjson_is_str(value) && lax_bool(json_str(value), ret))
         return true;
-    return problems_report(r, at, is_unreadable_bool(value) ? &bool_parsing : &bool_type, value);
+    return problems_report(r->problems, at, is_unreadable_bool(value) ? &bool_parsing : &bool_type,
+                           value);
 }
 
-bool check_opt_bool(const struct reader *r, const struct step *at, const struct field *field,
+bool check_opt_bool(const struct reader *r, const struct path_step *at, const struct field *field,
                     yyjson_val *value, void *to)
 {
     struct opt_bool *ret = to;
@@ -600,7 +557,7 @@ static struct str diagnose_uuid(struct str s, struct arena *arena)
     return diagnose_groups(&groups, s.len, arena);
 }
 
-bool check_uuid(const struct reader *r, const struct step *at, const struct field *field,
+bool check_uuid(const struct reader *r, const struct path_step *at, const struct field *field,
                 yyjson_val *value, void *to)
 {
     static const struct complaint uuid_type = {
@@ -612,7 +569,7 @@ bool check_uuid(const struct reader *r, const struct step *at, const struct fiel
 
     (void)field;
     if (!unsafe_yyjson_is_str(value))
-        return problems_report(r, at, &uuid_type, value);
+        return problems_report(r->problems, at, &uuid_type, value);
     if (!check_text(r, at, value, ret))
         return false;
     if (uuid_parse(*ret, text)) {
@@ -622,7 +579,7 @@ bool check_uuid(const struct reader *r, const struct step *at, const struct fiel
     }
     error = diagnose_uuid(*ret, r->arena);
     return problems_report_ctx(
-        r, at,
+        r->problems, at,
         (struct complaint){
             "uuid_parsing",
             arena_printf(r->arena, "Input should be a valid UUID, %s", error.data).data },

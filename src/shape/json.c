@@ -1,4 +1,5 @@
-/* json.c - reads with yyjson into the arena; unusual text is read a second time, slowly.
+/* json.c - reads with yyjson into the arena and writes values; unusual text is read a second time,
+ * slowly.
  *
  * Nearly every body has no two members with the same name, so the search for them must be cheap:
  * small objects use a table of bytes on the stack, whose worst case is bounded by their size;
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/digest.h"
+#include "base/err.h"
 #include "base/mem.h"
 
 struct json_survey {
@@ -172,8 +174,6 @@ static yyjson_val *copy_unique(yyjson_val *root, size_t n_values, struct arena *
 
 struct scan {
     const char *start, *at, *end;
-    uint64_t objects; /* one bit per level, the innermost lowest: object or array */
-    int depth;
     struct json_fault *fault;
 };
 
@@ -318,52 +318,35 @@ static bool scan_name(struct scan *s)
     return true;
 }
 
-static bool in_object(const struct scan *s)
-{
-    return (s->objects & 1) != 0;
-}
+static bool scan_value(struct scan *s, int depth);
 
-static bool close_level(struct scan *s)
+/* At a bracket. */
+static bool scan_container(struct scan *s, int depth)
 {
-    if (peek(s) != (in_object(s) ? '}' : ']'))
-        return false;
+    const bool is_object = *s->at++ == '{';
+    const char close = is_object ? '}' : ']';
+
+    if (depth == JSON_DEPTH_MAX)
+        return fail(s, "Too deeply nested", s->at - 1);
+    skip_space(s);
+    for (bool first = true; peek(s) != close || !first; first = false) {
+        if ((is_object && !scan_name(s)) || !scan_value(s, depth + 1))
+            return false;
+        skip_space(s);
+        if (peek(s) == close)
+            break;
+        if (peek(s) != ',')
+            return fail(s, "Expecting ',' delimiter", s->at);
+        s->at++;
+        skip_space(s);
+    }
     s->at++;
-    s->objects >>= 1;
-    s->depth--;
     return true;
 }
 
-/* At a bracket. *ret_closed: the container was empty and is closed. */
-static bool open_level(struct scan *s, bool *ret_closed)
+static bool scan_value(struct scan *s, int depth)
 {
-    if (s->depth == JSON_DEPTH_MAX)
-        return fail(s, "Too deeply nested", s->at);
-    s->objects = s->objects << 1 | (*s->at == '{');
-    s->depth++;
-    s->at++;
-    skip_space(s);
-    *ret_closed = close_level(s);
-    return *ret_closed || !in_object(s) || scan_name(s);
-}
-
-/* After a value: closes what ends here and moves to the next value, or to the end (*ret_done). */
-static bool after_value(struct scan *s, bool *ret_done)
-{
-    *ret_done = false;
-    for (;;) {
-        skip_space(s);
-        if (s->depth == 0) {
-            *ret_done = true;
-            return s->at == s->end || fail(s, "Extra data", s->at);
-        }
-        if (!close_level(s))
-            break;
-    }
-    if (peek(s) != ',')
-        return fail(s, "Expecting ',' delimiter", s->at);
-    s->at++;
-    skip_space(s);
-    return !in_object(s) || scan_name(s);
+    return peek(s) == '{' || peek(s) == '[' ? scan_container(s, depth) : scan_scalar(s);
 }
 
 /* False when `text` (without BOM) is well-formed and not too deep; else true, with the reason in
@@ -373,22 +356,12 @@ static bool diagnose(struct str text, struct json_fault *ret)
     struct scan s = {
         .start = text.data, .at = text.data, .end = text.data + text.len, .fault = ret
     };
-    bool done = false;
 
     skip_space(&s);
-    while (!done) {
-        bool complete = true;
-
-        if (peek(&s) == '{' || peek(&s) == '[') {
-            if (!open_level(&s, &complete))
-                return true;
-        } else if (!scan_scalar(&s)) {
-            return true;
-        }
-        if (complete && !after_value(&s, &done))
-            return true;
-    }
-    return false;
+    if (!scan_value(&s, 0))
+        return true;
+    skip_space(&s);
+    return s.at != s.end && !fail(&s, "Extra data", s.at);
 }
 
 enum { LARGE_FROM = 1 << 20 };
@@ -610,4 +583,78 @@ double json_raw_to_real(yyjson_val *value)
     memcpy(digits, text.data, text.len);
     digits[text.len] = '\0';
     return strtod(digits, NULL);
+}
+
+void json_add_real(struct buf *out, double value)
+{
+    struct yyjson_val number = { 0 };
+    char memory[1024]; /* as much as yyjson asks for */
+    const char *text = "null";
+    yyjson_alc alc;
+    size_t len = 4;
+
+    if (isfinite(value)) {
+        unsafe_yyjson_set_real(&number, value);
+        (void)yyjson_alc_pool_init(&alc, memory, sizeof(memory));
+        text = yyjson_val_write_opts(&number, YYJSON_WRITE_NOFLAG, &alc, &len, NULL);
+        if (text == NULL)
+            err_die("json: cannot write %a", value);
+    }
+    buf_add(out, str_from(text, len));
+}
+
+static void add_scalar(struct buf *out, yyjson_val *value)
+{
+    if (unsafe_yyjson_is_str(value))
+        buf_add_json(out, json_str(value));
+    else if (unsafe_yyjson_is_real(value))
+        json_add_real(out, unsafe_yyjson_get_real(value));
+    else if (unsafe_yyjson_is_sint(value))
+        buf_add_int(out, unsafe_yyjson_get_sint(value));
+    else if (unsafe_yyjson_is_uint(value))
+        buf_printf(out, "%llu", (unsigned long long)unsafe_yyjson_get_uint(value));
+    else if (unsafe_yyjson_is_bool(value))
+        buf_add_c(out, unsafe_yyjson_is_true(value) ? "true" : "false");
+    else if (unsafe_yyjson_is_raw(value) && !json_is_raw_real(value))
+        buf_add(out, json_str(value));
+    else
+        buf_add_c(out, "null"); /* also for a real beyond double */
+}
+
+/* Nesting is bounded by JSON_DEPTH_MAX. */
+static void add_value(struct buf *out, yyjson_val *value)
+{
+    const bool is_object = unsafe_yyjson_is_obj(value);
+    const size_t n = unsafe_yyjson_get_len(value);
+    yyjson_val *item = unsafe_yyjson_get_first(value);
+
+    if (!unsafe_yyjson_is_ctn(value)) {
+        add_scalar(out, value);
+        return;
+    }
+    buf_add_char(out, is_object ? '{' : '[');
+    for (size_t i = 0; i < n && !out->overflown; i++) {
+        if (i > 0)
+            buf_add_char(out, ',');
+        if (is_object) {
+            buf_add_json(out, json_str(item++));
+            buf_add_char(out, ':');
+        }
+        add_value(out, item);
+        item = unsafe_yyjson_get_next(item);
+    }
+    buf_add_char(out, is_object ? '}' : ']');
+}
+
+struct str json_write_short_text(yyjson_val *value, size_t max, struct arena *arena)
+{
+    BUF_SCOPED(out, max);
+
+    add_value(&out, value);
+    return out.overflown ? STR_NULL : buf_take(&out, arena);
+}
+
+struct str json_write_text(yyjson_val *value, struct arena *arena)
+{
+    return json_write_short_text(value, SIZE_MAX, arena);
 }

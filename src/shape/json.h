@@ -1,4 +1,4 @@
-/* json.h - JSON text to values, by the rules for every body.
+/* json.h - JSON text to values, by the rules for every body; and values as text.
  *
  * On top of yyjson: at most JSON_DEPTH_MAX levels; of members with the same
  * name the last value takes the place of the first; numbers beyond 64 bits
@@ -13,6 +13,7 @@
 #include <yyjson.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/str.h"
 
 enum { JSON_DEPTH_MAX = 64 }; /* the outermost value counts as 1 */
@@ -41,6 +42,16 @@ bool json_is_raw_real(yyjson_val *value);
 
 /* A raw integer as the nearest double; infinite when it is out of range. */
 double json_raw_to_real(yyjson_val *value);
+
+/* Compact JSON text; a number has the fewest digits that read back the same. Infinities and NaN are
+ * written as null. */
+void json_add_real(struct buf *out, double value);
+
+/* The whole value, in the arena. */
+struct str json_write_text(yyjson_val *value, struct arena *arena);
+
+/* The same, or STR_NULL when it is longer than `max` bytes; memory is in proportion to `max`. */
+struct str json_write_short_text(yyjson_val *value, size_t max, struct arena *arena);
 
 /* The member's or element's string value, borrowed. */
 static inline struct str json_str(yyjson_val *value)

@@ -1,8 +1,7 @@
 /* problems.c - each problem is written when it is found, so the request need not be kept. */
 #include "shape/problems.h"
 
-#include "shape/check.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 
 struct problem_text {
     struct problem_text *next;
@@ -19,7 +18,7 @@ struct problems *problems_new(struct arena *arena, const char *source)
     return p;
 }
 
-bool problems_refuse_list(struct problems *p, const struct step *at, size_t n)
+bool problems_refuse_list(struct problems *p, const struct path_step *at, size_t n)
 {
     if (p->list_max == 0 || n <= p->list_max || at == NULL || at->up != NULL)
         return false;
@@ -27,7 +26,7 @@ bool problems_refuse_list(struct problems *p, const struct step *at, size_t n)
     return true;
 }
 
-static void add_loc(struct buf *b, const struct step *at)
+static void add_loc(struct buf *b, const struct path_step *at)
 {
     if (at == NULL)
         return;
@@ -52,7 +51,7 @@ static bool is_full(const struct problems *p)
     return p->n == PROBLEMS_MAX || p->bytes > PROBLEMS_TEXT_MAX;
 }
 
-static void add_item(struct problems *p, const struct step *at, const struct words *words)
+static void add_item(struct problems *p, const struct path_step *at, const struct words *words)
 {
     struct problem_text *item = ARENA_NEW(p->arena, struct problem_text);
     BUF_SCOPED(b, SIZE_MAX / 2);
@@ -81,10 +80,9 @@ static void add_item(struct problems *p, const struct step *at, const struct wor
     p->n++;
 }
 
-bool problems_report_ctx(const struct reader *r, const struct step *at, struct complaint what,
-                         yyjson_val *input, struct str ctx)
+bool problems_report_ctx(struct problems *p, const struct path_step *at, struct complaint what,
+                         struct yyjson_val *input, struct str ctx)
 {
-    struct problems *p = r->problems;
     struct words words = { .type = what.type, .msg = str_of(what.msg), .ctx = ctx };
 
     p->seen++;
@@ -96,10 +94,10 @@ bool problems_report_ctx(const struct reader *r, const struct step *at, struct c
     return false;
 }
 
-bool problems_report(const struct reader *r, const struct step *at, const struct complaint *what,
-                     yyjson_val *input)
+bool problems_report(struct problems *p, const struct path_step *at, const struct complaint *what,
+                     struct yyjson_val *input)
 {
-    return problems_report_ctx(r, at, *what, input, STR_NULL);
+    return problems_report_ctx(p, at, *what, input, STR_NULL);
 }
 
 struct str problems_error_ctx(struct arena *arena, struct str error)
@@ -112,30 +110,30 @@ struct str problems_error_ctx(struct arena *arena, struct str error)
     return buf_take(&b, arena);
 }
 
-void problems_report_json(const struct reader *r, size_t position, const char *error)
+void problems_report_json(struct problems *p, size_t position, const char *error)
 {
-    const struct step at = { .index = position };
+    const struct path_step at = { .index = position };
 
-    r->problems->seen++;
-    add_item(r->problems, &at,
+    p->seen++;
+    add_item(p, &at,
              &(struct words){ .type = "json_invalid",
                               .msg = STR_LIT("JSON decode error"),
                               .input = STR_LIT("{}"),
-                              .ctx = problems_error_ctx(r->arena, str_of(error)) });
+                              .ctx = problems_error_ctx(p->arena, str_of(error)) });
 }
 
 void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
                        struct str input, const char *sentence)
 {
-    struct step *steps;
-    const struct step *at = p->at;
+    struct path_step *steps;
+    const struct path_step *at = p->at;
 
     p->seen++;
     if (is_full(p))
         return;
-    steps = ARENA_ARRAY(p->arena, struct step, n);
+    steps = ARENA_ARRAY(p->arena, struct path_step, n);
     for (size_t i = 0; i < n; i++) {
-        steps[i] = (struct step){ .up = at, .index = path[i].index };
+        steps[i] = (struct path_step){ .up = at, .index = path[i].index };
         if (!path[i].is_index)
             steps[i].name = path[i].name;
         at = &steps[i];

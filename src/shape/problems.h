@@ -14,12 +14,21 @@
 enum { PROBLEMS_MAX = 100, PROBLEM_INPUT_MAX = 4096, PROBLEMS_TEXT_MAX = 1 << 20 };
 
 struct problem_text;
-struct step;
+struct yyjson_val;
+
+/* The path to a value, on the stacks of the checks of what encloses it; NULL is the root. */
+struct path_step {
+    const struct path_step *up;
+    const char *member; /* name of a field, or NULL */
+    struct str name;    /* else a name in the request, or STR_NULL */
+    size_t index;       /* else an index */
+};
 
 struct problems {
     struct arena *arena;
     const char *source;
-    const struct step *at; /* of the shape whose rules run: problems_add_rule() adds below it */
+    const struct path_step
+        *at; /* of the shape whose rules run: problems_add_rule() adds below it */
     struct problem_text *first, **last;
     size_t n;    /* items */
     size_t seen; /* and those beyond the limit */
@@ -55,3 +64,27 @@ void rule_refuse_text(struct problems *problems, struct arena *arena, const char
 
 /* {"detail":[…]} */
 void problems_write(const struct problems *p, struct buf *out);
+
+/* For checks (check.h). */
+
+/* A kind of problem: the part that does not depend on the value. */
+struct complaint {
+    const char *type, *msg;
+};
+
+/* Both return false, for `return problems_report(…)` in a check. `input` NULL leaves it out. */
+bool problems_report(struct problems *p, const struct path_step *at, const struct complaint *what,
+                     struct yyjson_val *input);
+
+/* With a message of its own and ctx, the JSON text of an object. */
+bool problems_report_ctx(struct problems *p, const struct path_step *at, struct complaint what,
+                         struct yyjson_val *input, struct str ctx);
+
+/* {"error":…} */
+struct str problems_error_ctx(struct arena *arena, struct str error);
+
+/* The body as a whole: json_invalid at a position. */
+void problems_report_json(struct problems *p, size_t position, const char *error);
+
+/* True when the list at `at` is longer than list_max allows; keeps its length. */
+bool problems_refuse_list(struct problems *p, const struct path_step *at, size_t n);

@@ -222,31 +222,29 @@ static int read_rows(struct db *db, const struct db_query *q, struct db_args arg
     return reading->failed ? -1 : 0;
 }
 
-int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
-              struct list *ret, struct error *err)
-{
-    struct reading reading = { .shape = q->row,
-                               .rows = { .arena = arena, .size = q->row->size },
-                               .err = err };
-
-    if (read_rows(db, q, args, &reading) != 0)
-        return -1;
-    *ret = (struct list){ reading.rows.items, reading.rows.n };
-    return 0;
-}
-
 int rows_page(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
               struct rows_page *page, struct error *err)
 {
     struct reading reading = { .shape = q->row,
                                .rows = { .arena = arena, .size = q->row->size },
-                               .total_max = arena->total + page->bytes,
+                               .total_max = page->bytes == 0 ? 0 : arena->total + page->bytes,
                                .err = err };
 
     if (read_rows(db, q, args, &reading) != 0)
         return -1;
     page->cut = reading.cut;
     page->list = (struct list){ reading.rows.items, reading.rows.n };
+    return 0;
+}
+
+int rows_list(struct db *db, const struct db_query *q, struct db_args args, struct arena *arena,
+              struct list *ret, struct error *err)
+{
+    struct rows_page page = { .bytes = 0 };
+
+    if (rows_page(db, q, args, arena, &page, err) != 0)
+        return -1;
+    *ret = page.list;
     return 0;
 }
 

@@ -41,7 +41,7 @@ int rows_list(struct db *db, const struct db_query *q, struct db_args args, stru
 
 /* Rows and how much memory they may take. */
 struct rows_page {
-    size_t bytes;
+    size_t bytes;     /* 0: any number */
     struct list list; /* set, as the next */
     bool cut;         /* there are more rows than fit */
 };

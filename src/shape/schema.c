@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "shape/json.h"
-#include "shape/json_write.h"
 
 #define STRING            "{\"type\":\"string\"}"
 #define NUMBER            "{" DOUBLE "}"
@@ -346,7 +345,7 @@ void schema_write_example(const struct shape *shape, struct arena *arena, struct
         buf_add_json(out, str_of(field->name));
         buf_add_char(out, ':');
         if (value != NULL)
-            buf_add(out, json_write_text(value, false, arena));
+            buf_add(out, json_write_text(value, arena));
         else
             write_derived(field, arena, out);
     }
@@ -357,5 +356,5 @@ struct str schema_example_of(const struct shape *shape, const char *name, struct
 {
     yyjson_val *value = yyjson_obj_get(read_stated(shape, arena), name);
 
-    return value == NULL ? STR_NULL : json_write_text(value, false, arena);
+    return value == NULL ? STR_NULL : json_write_text(value, arena);
 }

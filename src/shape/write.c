@@ -6,9 +6,8 @@
 
 #include "base/datetime.h"
 #include "shape/json.h"
-#include "shape/json_write.h"
 
-bool shape_member_is_null(const struct field *field, const void *from)
+static bool is_null(const struct field *field, const void *from)
 {
     const struct list *list = from;
 
@@ -61,16 +60,14 @@ static bool is_left_out(const struct field *field, const void *from)
         return false;
     if (is_list(field->type))
         return ((const struct list *)from)->items == NULL;
-    return shape_member_is_null(field, from);
+    return is_null(field, from);
 }
 
-static void write_time(int64_t us, struct buf *out)
+static void add_time(struct buf *out, int64_t us)
 {
     char text[DATETIME_TEXT_MAX];
 
-    buf_add_char(out, '"');
     buf_add(out, datetime_format(us, text));
-    buf_add_char(out, '"');
 }
 
 void shape_write_values(const struct list *list, struct buf *out)
@@ -129,7 +126,9 @@ void shape_write_member(const struct field *field, const void *from, struct buf 
         buf_add_json(out, str_of(field->choices[*(const int *)from]));
         break;
     case T_TIME:
-        write_time(*(const int64_t *)from, out);
+        buf_add_char(out, '"');
+        add_time(out, *(const int64_t *)from);
+        buf_add_char(out, '"');
         break;
     case T_INT:
         buf_add_int(out, *(const int64_t *)from);
@@ -190,7 +189,7 @@ void shape_write_json(const struct shape *shape, const void *value, struct buf *
         first = false;
         buf_add_json(out, str_of(field->name));
         buf_add_char(out, ':');
-        if (shape_member_is_null(field, from))
+        if (is_null(field, from))
             buf_add_c(out, "null");
         else
             shape_write_member(field, from, out);
@@ -244,13 +243,6 @@ static void add_json(struct buf *out, struct str json)
     yyjson_doc_free(doc);
 }
 
-static void add_time(struct buf *out, int64_t us)
-{
-    char text[DATETIME_TEXT_MAX];
-
-    buf_add(out, datetime_format(us, text));
-}
-
 /* A list or a nested shape is a cell of JSON. */
 static void add_nested(struct buf *out, const struct field *field, const void *from)
 {
@@ -263,7 +255,7 @@ static void add_nested(struct buf *out, const struct field *field, const void *f
 /* Null is an empty cell. */
 static void add_field(struct buf *out, const struct field *field, const void *from)
 {
-    if (shape_member_is_null(field, from))
+    if (is_null(field, from))
         return;
     switch (field->type) {
     case T_STR:

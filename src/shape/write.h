@@ -5,10 +5,7 @@
 #pragma once
 #include "shape/shape.h"
 
-/* `from` is the member that the field describes. */
-bool shape_member_is_null(const struct field *field, const void *from);
-
-/* A member that is not null. */
+/* A member that is not null; `from` is where it is. */
 void shape_write_member(const struct field *field, const void *from, struct buf *out);
 
 /* A list of struct named_value as an object. */

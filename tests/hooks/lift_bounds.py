@@ -114,9 +114,9 @@ LIFTS = {
          f'for (size_t i = 0; i < {lifted("A15", "found->n > 0")}found->n); i++)'),
     ],
     "A16": [  # what a body has more is ignored
-        ("shape/check.c", "for (size_t i = 0; i < n; i++) {\n        const struct step here = { .up = at, "
+        ("shape/check.c", "for (size_t i = 0; i < n; i++) {\n        const struct path_step here = { .up = at, "
          ".name = json_str(name) };\n        bool known = false;",
-         'for (size_t i = 0; i < n && !bound_is_lifted("A16"); i++) {\n        const struct step here = '
+         'for (size_t i = 0; i < n && !bound_is_lifted("A16"); i++) {\n        const struct path_step here = '
          "{ .up = at, .name = json_str(name) };\n        bool known = false;"),
     ],
     "A17": [  # a report does not say what it replaced
@@ -126,7 +126,7 @@ LIFTS = {
          '.replaced = !bound_is_lifted("A17") && llm->replaced,'),
     ],
     "A18": [  # a deleted tenant is only hidden
-        ("features/retention/erasure_store.c", "(int64_t before), (db_int(before)),",
+        ("features/retention/expiry_store.c", "(int64_t before), (db_int(before)),",
          '(int64_t before), (db_int(bound_is_lifted("A18") ? INT64_MIN : before)),'),
     ],
 }  # fmt: skip

@@ -11,7 +11,7 @@
 #include "features/cost/money.h"
 #include "features/cost/usage.h"
 #include "features/kpis/kpis.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 #include "shape/timerange.h"
 
 enum {

@@ -7,7 +7,6 @@
 #include "features/cost/money.h"
 #include "shape/check.h"
 #include "shape/json.h"
-#include "shape/json_write.h"
 
 enum { MODEL_MAX = 256 };
 
@@ -95,8 +94,7 @@ static bool read_amount(const struct walk *w, yyjson_val *entry, const char *nam
     if (!unsafe_yyjson_is_num(value) && !unsafe_yyjson_is_raw(value))
         sentence = "Should be a number: USD per token";
     else
-        sentence =
-            money_parse_rounded(json_write_text(value, false, w->arena), MONEY_TOKEN_DECIMALS, ret);
+        sentence = money_parse_rounded(json_write_text(value, w->arena), MONEY_TOKEN_DECIMALS, ret);
     if (sentence != NULL)
         add_problem(w, name, value, sentence);
     return sentence == NULL;
@@ -220,8 +218,8 @@ static void read_muster(const struct json_doc *doc, struct price_import *import,
     const struct reader r = {
         .arena = arena, .problems = problems, .plain = doc->plain, .bignums = doc->bignums
     };
-    const struct step outer = { .member = "prices" };
-    const struct step inner = { .up = &outer, .member = "prices" };
+    const struct path_step outer = { .member = "prices" };
+    const struct path_step inner = { .up = &outer, .member = "prices" };
     yyjson_val *list = member_of(doc->root, "prices");
 
     if (list == NULL)

@@ -8,7 +8,7 @@
 #include "features/events/shapes.h"
 #include "features/export/export_run.h"
 #include "features/export/shapes.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 #include "shape/write.h"
 
 enum { CELL_LEAST = 256 }; /* bytes of a line, besides the names of its dimensions */
@@ -153,13 +153,12 @@ static void add_cells(struct export_run *run, const struct business_line *of, yy
                       yyjson_val *cells, bool flushes)
 {
     struct business_line line = *of;
-    char number[JSON_REAL_MAX];
     struct buf dimensions, value;
     yyjson_arr_iter rest;
     yyjson_val *cell;
 
     buf_init(&dimensions, EXPORT_LINES_MAX);
-    buf_init(&value, sizeof(number));
+    buf_init(&value, KIB(1));
     yyjson_arr_iter_init(cells, &rest);
     while ((cell = yyjson_arr_iter_next(&rest)) != NULL && !run->closed) {
         yyjson_val *last = yyjson_arr_get_last(cell);

@@ -6,7 +6,7 @@
 #include "features/cost/report_sums.h"
 #include "features/export/shapes.h"
 #include "features/kpis/report_sums.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 #include "shape/rows.h"
 
 enum { RUNS_MAX = 1000000 }; /* about a second of PostgreSQL's */

@@ -19,7 +19,7 @@
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/shapes.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 
 /* Memory limits of one query. */
 enum { GROUPS_MAX = 50000, RUNS_MAX = 1000000, BYTES_MAX = 64 << 20 };

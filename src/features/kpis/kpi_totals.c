@@ -6,7 +6,7 @@
 #include "db/db.h"
 #include "db/name_key.h"
 #include "features/agents/agents.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 
 const char kpi_too_many_agents[] =
     "Too many agents report or declare this key; choose one with agent_name";

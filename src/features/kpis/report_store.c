@@ -16,7 +16,7 @@
 #include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
-#include "shape/json_write.h"
+#include "shape/json.h"
 
 /* clang-format off */
 /* Updates in any case, so that the row is locked and its number returned. */

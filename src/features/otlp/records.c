@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "shape/json_write.h"
+#include "shape/json.h"
 
 struct otlp_id otlp_id_of(struct str bytes, size_t len)
 {

@@ -1,6 +1,5 @@
 /* test_json.c - what is read from JSON text, and what is said about text that is not JSON. */
 #include "shape/json.h"
-#include "shape/json_write.h"
 #include "test.h"
 
 /* The text as it is written back, or "error at position". */
@@ -12,7 +11,7 @@ static void check_read(struct str text, const char *expected)
 
     arena_init(&arena);
     if (json_read(text, &arena, &doc, &fault) == 0)
-        CHECK_STR(json_write_text(doc.root, doc.plain, &arena), expected);
+        CHECK_STR(json_write_text(doc.root, &arena), expected);
     else
         CHECK_STR(arena_printf(&arena, "%s at %zu", fault.error, fault.at), expected);
     arena_done(&arena);
@@ -198,18 +197,18 @@ TEST(lone_surrogates_are_read_as_nul_and_pairs_as_one_character)
         check_read(str_of(rows[i][0]), rows[i][1]);
 }
 
-TEST(numbers_are_spelled_as_python_spells_them)
+TEST(numbers_have_the_fewest_digits)
 {
     static const char *const rows[][2] = {
         { "1.0", "1.0" },
         { "1e5", "100000.0" },
         { "1e15", "1000000000000000.0" },
         { "123456789012345.6", "123456789012345.6" },
-        { "1e16", "1e+16" },
+        { "1e16", "10000000000000000.0" },
         { "9999999999999998.0", "9999999999999998.0" },
-        { "1.5e300", "1.5e+300" },
-        { "1e-5", "1e-05" },
-        { "1.25e-7", "1.25e-07" },
+        { "1.5e300", "1.5e300" },
+        { "1e-5", "0.00001" },
+        { "1.25e-7", "1.25e-7" },
         { "0.0001", "0.0001" },
         { "0.00012", "0.00012" },
         { "1e-100", "1e-100" },

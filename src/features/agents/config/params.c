@@ -5,7 +5,6 @@
 
 #include "features/agents/agents_store.h"
 #include "shape/json.h"
-#include "shape/json_write.h"
 #include "shape/problems.h"
 
 typedef bool fits_fn(yyjson_val *value);
@@ -101,7 +100,7 @@ bool config_type_write(struct str value_type, struct str text, struct arena *are
     if (fits == is_integer && yyjson_is_real(doc.root))
         buf_add_int(out, (int64_t)yyjson_get_real(doc.root));
     else
-        buf_add(out, json_write_text(doc.root, doc.plain, arena));
+        buf_add(out, json_write_text(doc.root, arena));
     return true;
 }
 
