@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "cli/command.h"
-#include "cli/datadir.h"
+#include "cli/files.h"
 #include "engine/engine.h"
 #include "features/access/sessions.h"
 #include "features/status/metrics_routes.h"

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/mem.h"
-#include "cli/datadir.h"
-#include "cli/login_file.h"
+#include "cli/files.h"
 #include "cli/settings.h"
 
 struct local {

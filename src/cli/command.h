@@ -138,7 +138,7 @@ struct invocation {
     const struct login *login; /* that the client uses; NULL: none */
 };
 
-/* Parses the command line and runs the command it names; returns the exit status. */
+/* Parses the command line and runs the command it names; returns the exit status (run.c). */
 int cli_run(const struct program *program, int argc, char **argv);
 
 /* Every command, nouns in alphabetical order; in the arena, ended by NULL. */

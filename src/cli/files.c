@@ -1,4 +1,4 @@
-/* files.c - drafts, and publishing them. */
+/* files.c - drafts and publishing them, and the data directory. */
 #include "cli/files.h"
 
 #include <errno.h>
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -32,22 +34,32 @@ int file_draft(const char *path, struct arena *arena, const char **ret, struct e
     return 0;
 }
 
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t wrote = write(fd, bytes, n);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return -1;
+        bytes += wrote;
+        n -= (size_t)wrote;
+    }
+    return 0;
+}
+
 static int copy_bytes(int from, int to)
 {
     static const size_t room = KIB(256);
     char *bytes = mem_new(room);
-    ssize_t n = 1;
+    ssize_t n;
 
-    while (n > 0) {
-        n = read(from, bytes, room);
-        for (ssize_t done = 0, wrote; n > 0 && done < n; done += wrote) {
-            wrote = write(to, bytes + done, (size_t)(n - done));
-            if (wrote < 0) {
-                n = -1;
-                break;
-            }
+    while ((n = read(from, bytes, room)) > 0)
+        if (write_all(to, bytes, (size_t)n) != 0) {
+            n = -1;
+            break;
         }
-    }
     free(bytes);
     return n < 0 ? -1 : 0;
 }
@@ -113,4 +125,108 @@ void file_discard(const char *draft)
         if (n > 0 && (size_t)n < sizeof(name))
             (void)unlink(name);
     }
+}
+
+int file_replace(const char *path, struct str bytes, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    const char *draft = arena_printf(&arena, "%s.new", path).data;
+    int fd, r;
+
+    (void)unlink(draft); /* left over from a crash */
+    fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    r = fd < 0 || write_all(fd, bytes.data, bytes.len) != 0 || fsync(fd) != 0 ? -1 : 0;
+    if (fd >= 0 && close(fd) != 0)
+        r = -1;
+    if (r != 0 || rename(draft, path) != 0)
+        return fail(err, "write", path);
+    return file_sync_directory_of(path, err);
+}
+
+void datadir_init(struct datadir *d, const char *path, struct arena *arena)
+{
+    *d = (struct datadir){ .path = arena_cstr(arena, str_of(path)), .lock = -1 };
+    d->socket = arena_printf(arena, "%s/muster.sock", path).data;
+    d->database = arena_printf(arena, "sqlite:%s/muster.db", path).data;
+}
+
+int datadir_ensure(const struct datadir *d, bool may_make, struct error *err)
+{
+    struct stat status;
+
+    if (stat(d->path, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return 0;
+        return err_set(err, ERR_UNAVAILABLE, "'%s' is not a directory", d->path);
+    }
+    if (!may_make)
+        return err_set(err, ERR_NOT_FOUND,
+                       "data directory '%s' not found: `muster serve` creates it, --data names "
+                       "another one, and `muster login` or --server a service elsewhere",
+                       d->path);
+    if (mkdir(d->path, 0700) != 0)
+        return err_set(err, ERR_UNAVAILABLE, "cannot create the data directory '%s': %s", d->path,
+                       strerror(errno));
+    /* else a power cut could take the directory with the first events acknowledged in it */
+    return file_sync_directory_of(d->path, err);
+}
+
+static bool has_file(const struct datadir *d, const char *name)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/%s", d->path, name);
+
+    return n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0;
+}
+
+bool datadir_is_used(const struct datadir *d)
+{
+    return has_file(d, "lock") || has_file(d, "muster.db");
+}
+
+int datadir_check_database(const struct datadir *d, struct error *err)
+{
+    if (has_file(d, "muster.db"))
+        return 0;
+    return err_set(
+        err, ERR_NOT_FOUND,
+        "no database in '%s': `muster serve` creates one, `muster restore` restores one; "
+        "for PostgreSQL give --database",
+        d->path);
+}
+
+int datadir_lock(struct datadir *d, struct error *err)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/lock", d->path);
+
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return err_set(err, ERR_UNAVAILABLE, "the data directory's name is too long");
+    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (d->lock < 0)
+        return err_set(err, ERR_UNAVAILABLE, "cannot open '%s': %s", path, strerror(errno));
+    if (flock(d->lock, LOCK_EX | LOCK_NB) == 0) {
+        (void)futimens(d->lock, NULL); /* tells datadir_holder() that it changed hands */
+        return 0;
+    }
+    datadir_done(d);
+    return err_set(err, ERR_BUSY, "another muster is using the data directory '%s'", d->path);
+}
+
+int64_t datadir_holder(const struct datadir *d)
+{
+    struct stat status;
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%s/lock", d->path);
+
+    if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &status) != 0)
+        return -1;
+    return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+}
+
+void datadir_done(struct datadir *d)
+{
+    if (d->lock >= 0)
+        (void)close(d->lock);
+    d->lock = -1;
 }

@@ -38,7 +38,3 @@ void help_all(FILE *out, const struct command **list);
  * options and files (completion.c). */
 int man_run(struct invocation *in);
 int completion_run(struct invocation *in);
-
-/* The nearest of `words`, which end in NULL, to a mistyped one; NULL when none is near. Borrowed
- * from `words`. */
-const char *suggest(const char *typed, const char *const *words);

@@ -1,5 +1,5 @@
 /* login_file.c - reads and writes the file of a login. */
-#include "cli/login_file.h"
+#include "cli/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,23 +128,12 @@ static int make_folders(const char *path, struct arena *arena, struct error *err
     return 0;
 }
 
-static int write_text(struct str text, const char *draft, struct error *err)
-{
-    int fd = open(draft, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool good = fd >= 0 && write(fd, text.data, text.len) == (ssize_t)text.len && fsync(fd) == 0;
-
-    if (fd >= 0)
-        good = close(fd) == 0 && good;
-    return good ? 0 : err_set(err, ERR_IO, "cannot write '%s': %s", draft, strerror(errno));
-}
-
 int login_file_write(const struct login *login, struct arena *arena, struct error *err)
 {
-    const char *path = login_file_path(arena), *draft;
+    const char *path = login_file_path(arena);
     struct login values = *login;
     struct member members[MEMBERS];
-    struct buf text;
-    int r;
+    BUF_SCOPED(text, LOGIN_MAX_BYTES);
 
     if (path == NULL)
         return err_set(err, ERR_INVALID, "HOME is not set, so there is no place for the login");
@@ -152,25 +141,13 @@ int login_file_write(const struct login *login, struct arena *arena, struct erro
     for (size_t i = 0; i < MEMBERS; i++)
         if (strchr(*members[i].value, '\n') != NULL) /* the rest would be a line of its own */
             return err_set(err, ERR_INVALID, "%s of the login has a line break", members[i].name);
-    buf_init(&text, LOGIN_MAX_BYTES);
     for (size_t i = 0; i < MEMBERS; i++)
         buf_printf(&text, "%s = %s\n", members[i].name, *members[i].value);
-    if (text.overflown) {
-        buf_done(&text);
+    if (text.overflown)
         return err_set(err, ERR_INVALID, "the server, the user or the path is too long");
-    }
-    r = make_folders(path, arena, err);
-    if (r == 0)
-        r = file_draft(path, arena, &draft, err);
-    if (r == 0) {
-        r = write_text(buf_str(&text), draft, err);
-        if (r == 0 && rename(draft, path) != 0)
-            r = err_set(err, ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-        if (r != 0)
-            (void)unlink(draft);
-    }
-    buf_done(&text);
-    return r;
+    if (make_folders(path, arena, err) != 0)
+        return -1;
+    return file_replace(path, buf_str(&text), err);
 }
 
 struct remote login_remote(const struct login *login)

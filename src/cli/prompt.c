@@ -8,8 +8,6 @@
 
 enum { PASSWORD_MAX_BYTES = 4096, LINE_MAX_BYTES = 4096 };
 
-#define NO_TERMINAL "no terminal to ask for the password: use --password-stdin"
-
 /* Up to the end of the line, or up to the end. */
 static size_t read_bytes(int fd, char *bytes, size_t bytes_max, bool one_line)
 {
@@ -49,52 +47,31 @@ static size_t ask(int fd, const char *question, char *bytes, size_t bytes_max)
     return n;
 }
 
-/* The same for one question alone. */
-static size_t ask_hidden(int fd, const char *question, char *bytes, size_t bytes_max)
-{
-    const struct termios shown = hide_input(fd);
-    size_t n = ask(fd, question, bytes, bytes_max);
-
-    (void)tcsetattr(fd, TCSAFLUSH, &shown);
-    return n;
-}
-
 /* Without one newline at its end. */
 static struct str trim_newline(const char *bytes, size_t n)
 {
     return str_from(bytes, n > 0 && bytes[n - 1] == '\n' ? n - 1 : n);
 }
 
-typedef size_t ask_fn(int fd, const char *question, char *bytes, size_t bytes_max);
-
-static int prompt(ask_fn *ask_terminal, const char *question, size_t bytes_max, struct arena *arena,
-                  struct str *ret, struct error *err)
+int prompt_input(const char *question, bool hidden, size_t bytes_max, struct arena *arena,
+                 struct str *ret, struct error *err)
 {
+    const bool is_terminal = isatty(STDIN_FILENO) == 1;
     char *bytes = arena_alloc(arena, bytes_max + 2);
-    bool is_terminal = isatty(STDIN_FILENO) == 1;
-    size_t n = is_terminal ? ask_terminal(STDIN_FILENO, question, bytes, bytes_max + 2)
-                           : read_bytes(STDIN_FILENO, bytes, bytes_max + 2, false);
-    struct str text = trim_newline(bytes, n);
+    struct termios shown = { 0 };
+    size_t n;
 
-    if (text.len > bytes_max)
+    if (is_terminal && hidden)
+        shown = hide_input(STDIN_FILENO);
+    n = is_terminal ? ask(STDIN_FILENO, question, bytes, bytes_max + 2)
+                    : read_bytes(STDIN_FILENO, bytes, bytes_max + 2, false);
+    if (is_terminal && hidden)
+        (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
+    *ret = trim_newline(bytes, n);
+    if (ret->len > bytes_max)
         return err_set(err, ERR_FORBIDDEN, "the value is too long: at most %zu bytes are accepted",
                        bytes_max);
-    if (text.len == 0)
-        return err_set(err, ERR_FORBIDDEN, "standard input is empty");
-    *ret = text;
-    return 0;
-}
-
-int prompt_secret(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
-                  struct error *err)
-{
-    return prompt(ask_hidden, question, bytes_max, arena, ret, err);
-}
-
-int prompt_line(const char *question, size_t bytes_max, struct arena *arena, struct str *ret,
-                struct error *err)
-{
-    return prompt(ask, question, bytes_max, arena, ret, err);
+    return ret->len > 0 ? 0 : err_set(err, ERR_FORBIDDEN, "standard input is empty");
 }
 
 /* From the terminal `fd`, or for -1 a line of standard input. */
@@ -131,41 +108,26 @@ int prompt_terminal(const char *question, const char *option, struct arena *aren
     return ret->len > 0 && n < LINE_MAX_BYTES ? 0 : err_set(err, ERR_INVALID, "nothing given");
 }
 
-int prompt_current_password(bool from_stdin, struct arena *arena, struct str *ret,
-                            struct error *err)
+int prompt_password(bool from_stdin, bool is_new, struct arena *arena, struct str *ret,
+                    struct error *err)
 {
     struct termios shown;
+    struct str again;
     int terminal, r;
 
     if (from_stdin)
         return read_password(-1, NULL, arena, ret, err);
     terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
-        return err_set(err, ERR_INVALID, NO_TERMINAL);
-    shown = hide_input(terminal);
-    r = read_password(terminal, "Password", arena, ret, err);
-    (void)tcsetattr(terminal, TCSAFLUSH, &shown);
-    (void)close(terminal);
-    return r;
-}
-
-int prompt_password(bool from_stdin, struct arena *arena, struct str *ret, struct error *err)
-{
-    struct str first = STR_NULL, again = STR_NULL;
-    struct termios shown;
-    int terminal, r = -1;
-
-    if (from_stdin)
-        return read_password(-1, NULL, arena, ret, err);
-    terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
-    if (terminal < 0)
-        return err_set(err, ERR_INVALID, NO_TERMINAL);
+        return err_set(err, ERR_INVALID,
+                       "no terminal to ask for the password: use --password-stdin");
     shown = hide_input(terminal); /* once for both: the second may have been typed already */
-    if (read_password(terminal, "New password", arena, &first, err) == 0 &&
-        read_password(terminal, "Again", arena, &again, err) == 0)
-        r = str_eq(first, again) ? 0 : err_set(err, ERR_INVALID, "the two passwords differ");
+    r = read_password(terminal, is_new ? "New password" : "Password", arena, ret, err);
+    if (r == 0 && is_new)
+        r = read_password(terminal, "Again", arena, &again, err);
+    if (r == 0 && is_new && !str_eq(*ret, again))
+        r = err_set(err, ERR_INVALID, "the two passwords differ");
     (void)tcsetattr(terminal, TCSAFLUSH, &shown);
     (void)close(terminal);
-    *ret = first;
     return r;
 }

@@ -9,7 +9,6 @@
 
 #include "api/route.h"
 #include "cli/command.h"
-#include "cli/login_file.h"
 #include "cli/print.h"
 #include "cli/template.h"
 #include "shape/problems.h"

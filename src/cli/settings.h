@@ -100,3 +100,7 @@ void settings_print_page(struct buf *out);
 
 /* The same for programs. */
 void settings_print_json(struct buf *out);
+
+/* The nearest of `words`, which end in NULL, to a mistyped one; NULL when none is near. Borrowed
+ * from `words`. */
+const char *suggest(const char *typed, const char *const *words);

@@ -44,7 +44,7 @@ static int tenant_delete_bind(struct invocation *in, struct str *ret, struct err
         arena_printf(&in->arena, "This erases all data of '%s'. Type its slug to go on", slug);
 
     if (str_is_null(confirm.confirm) &&
-        prompt_line(question.data, SLUG_MAX + 1, &in->arena, &confirm.confirm, err) != 0)
+        prompt_input(question.data, false, SLUG_MAX + 1, &in->arena, &confirm.confirm, err) != 0)
         return isatty(STDIN_FILENO) == 1
                    ? -1
                    : err_set(err, ERR_INVALID,

@@ -41,7 +41,7 @@ int tenant_count(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 int tenant_set(struct db *db, const struct tenant_row *row, struct error *err) MUST_CHECK;
 
 /* Marks the tenant as deleted, ends its keys and roles, and frees its slug. Its rows remain to be
- * erased (retention/erasure.h). ERR_NOT_FOUND. */
+ * erased (retention/sweep.h). ERR_NOT_FOUND. */
 int tenant_delete(struct db *db, int64_t tenant_id, int64_t now_us, struct error *err) MUST_CHECK;
 
 /* Changes by number: those after the first up to the second. The upper end is for PostgreSQL, which

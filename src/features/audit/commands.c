@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/datadir.h"
+#include "cli/files.h"
 #include "cli/request.h"
 #include "db/db.h"
 #include "db/migrate.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/datadir.h"
 #include "cli/files.h"
 #include "cli/request.h"
 #include "db/db.h"

@@ -44,8 +44,8 @@ static int add_password(struct invocation *in, struct error *err)
     static const struct option option = { .name = "password" };
     struct str password;
 
-    if (prompt_password(command_value(in, "password-stdin") != NULL, &in->arena, &password, err) !=
-        0)
+    if (prompt_password(command_value(in, "password-stdin") != NULL, true, &in->arena, &password,
+                        err) != 0)
         return -1;
     in->given[in->n_given++] = (struct given){ &option, arena_cstr(&in->arena, password) };
     return 0;

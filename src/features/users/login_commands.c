@@ -1,7 +1,7 @@
 /* login_commands.c - signing in for the commands of this machine, and out again.
  *
  * A sign-in opens a session as the portal does, creates a personal access token with it and ends
- * the session. What stays is the token, in the file of cli/login_file.h and never on a terminal.
+ * the session. What stays is the token, in the file of cli/client.h and never on a terminal.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/client.h"
-#include "cli/login_file.h"
 #include "cli/print.h"
 #include "cli/prompt.h"
 #include "cli/request.h"
@@ -80,8 +79,8 @@ static int open_session(struct invocation *in, struct remote *to, struct session
     struct client_reply reply = { 0 };
 
     if (given_or_asked(in, command_value(in, "user"), "user", "E-mail", &body.email, err) != 0 ||
-        prompt_current_password(command_value(in, "password-stdin") != NULL, &in->arena,
-                                &body.password, err) != 0)
+        prompt_password(command_value(in, "password-stdin") != NULL, false, &in->arena,
+                        &body.password, err) != 0)
         return -1;
     if (send_sign_in(in, to, &body, &reply, err) != 0 ||
         request_read(&reply, &session_answer_shape, &in->arena, ret, err) != 0)

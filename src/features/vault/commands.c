@@ -29,7 +29,7 @@ static int secret_set_bind(struct invocation *in, struct str *ret, struct error 
     };
 
     if (check_options(in, err) != 0 ||
-        prompt_secret("Value", SECRET_MAX_BYTES, &in->arena, &set.value, err) != 0)
+        prompt_input("Value", true, SECRET_MAX_BYTES, &in->arena, &set.value, err) != 0)
         return -1;
     if (utf8_valid_len(set.value) < set.value.len ||
         memchr(set.value.data, '\0', set.value.len) != NULL)

@@ -185,7 +185,7 @@ int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id, struct e
     ARENA_SCOPED(arena);
     int r;
 
-    r = data_key_get(db, tenant_id, 0, &arena, &row, err);
+    r = data_key_get(db, tenant_id, DATA_KEY_NEWEST, &arena, &row, err);
     if (r == 0 && row.version == 0) {
         row.tenant_id = tenant_id;
         row.version = FIRST_VERSION;
@@ -203,27 +203,6 @@ int vault_add_key(struct vault *v, struct db *db, const struct data_key_row *new
     return make_key(v, db, &row, &arena, err);
 }
 
-/* Unwraps what the store returned. */
-static int open_stored(struct vault *v, const struct data_key_row *row, int64_t tenant_id,
-                       struct vault_key *ret, struct error *err)
-{
-    ret->version = row->version;
-    if (row->version == 0)
-        return err_set(err, ERR_SCHEMA, "tenant %lld has no such data key", (long long)tenant_id);
-    return vault_open_row(v, row, ret->bytes, err);
-}
-
-int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vault_key *ret,
-                  struct error *err)
-{
-    struct data_key_row row;
-    ARENA_SCOPED(arena);
-
-    if (data_key_use(db, tenant_id, &arena, &row, err) != 0)
-        return -1;
-    return open_stored(v, &row, tenant_id, ret, err);
-}
-
 int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t version,
                   struct vault_key *ret, struct error *err)
 {
@@ -232,5 +211,8 @@ int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t ver
 
     if (data_key_get(db, tenant_id, version, &arena, &row, err) != 0)
         return -1;
-    return open_stored(v, &row, tenant_id, ret, err);
+    ret->version = row.version;
+    if (row.version == 0)
+        return err_set(err, ERR_SCHEMA, "tenant %lld has no such data key", (long long)tenant_id);
+    return vault_open_row(v, &row, ret->bytes, err);
 }

@@ -20,19 +20,19 @@ struct signer;
  * wraps a key locks it. */
 enum { DATA_KEY_PLATFORM = 0 };
 
+/* Instead of a version: the newest, and that kept from being destroyed until the transaction ends.
+ */
+enum { DATA_KEY_NEWEST = 0, DATA_KEY_TO_SEAL = -1 };
+
 struct data_key_row {
     int64_t tenant_id;
     int64_t version; /* 0: no such key */
     struct str wrapped;
 };
 
-/* The version, or the newest with 0; in the arena. */
+/* The version, or one of the above; in the arena. */
 int data_key_get(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
                  struct data_key_row *ret, struct error *err) MUST_CHECK;
-
-/* The newest, kept from being destroyed until the transaction ends; in the arena. */
-int data_key_use(struct db *db, int64_t tenant_id, struct arena *arena, struct data_key_row *ret,
-                 struct error *err) MUST_CHECK;
 
 /* The platform's key, locked until the transaction ends. */
 int data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret,
@@ -148,10 +148,6 @@ int vault_ensure_key(struct vault *v, struct db *db, int64_t tenant_id,
 int vault_add_key(struct vault *v, struct db *db, const struct data_key_row *newest,
                   struct error *err) MUST_CHECK;
 
-/* The tenant's newest data key, to seal with: it is not destroyed before the transaction ends. */
-int vault_use_key(struct vault *v, struct db *db, int64_t tenant_id, struct vault_key *ret,
-                  struct error *err) MUST_CHECK;
-
-/* The tenant's data key of this version, or the newest with 0. */
+/* The tenant's data key of this version, or DATA_KEY_NEWEST or DATA_KEY_TO_SEAL. */
 int vault_get_key(struct vault *v, struct db *db, int64_t tenant_id, int64_t version,
                   struct vault_key *ret, struct error *err) MUST_CHECK;

@@ -92,7 +92,9 @@ static const struct db_query count_writers = {
 int data_key_get(struct db *db, int64_t tenant_id, int64_t version, struct arena *arena,
                  struct data_key_row *ret, struct error *err)
 {
-    const struct db_query *q = version == 0 ? &select_newest : &select_version;
+    const struct db_query *q = version == DATA_KEY_NEWEST    ? &select_newest
+                               : version == DATA_KEY_TO_SEAL ? &use_newest
+                                                             : &select_version;
 
     return rows_one(db, q, DB_ARGS(db_int(tenant_id), db_int(version)), arena, ret, err);
 }
@@ -105,12 +107,6 @@ int data_key_lock(struct db *db, struct arena *arena, struct data_key_row *ret, 
 int data_keys_all(struct db *db, struct arena *arena, struct list *ret, struct error *err)
 {
     return rows_list(db, &select_all, DB_NO_ARGS, arena, ret, err);
-}
-
-int data_key_use(struct db *db, int64_t tenant_id, struct arena *arena, struct data_key_row *ret,
-                 struct error *err)
-{
-    return rows_one(db, &use_newest, DB_ARGS(db_int(tenant_id)), arena, ret, err);
 }
 
 int data_keys_any_retired(struct db *db, bool *ret, struct error *err)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +10,8 @@
 
 #include <sodium.h>
 
-#include "base/arena.h"
 #include "base/str.h"
+#include "cli/files.h"
 
 /* A line of the file: 44 digits of base64 and a newline. */
 enum { DIGITS = 44, LINE_BYTES = DIGITS + 1, TEXT_MAX = MASTER_KEYS_MAX * LINE_BYTES };
@@ -124,60 +123,11 @@ int keyring_read(struct keyring *ring, const char *path, struct error *err)
     return r;
 }
 
-/* A new file name is durable only after its directory is synced. */
-static int sync_directory(const char *path)
-{
-    ARENA_SCOPED(arena);
-    const char *slash = strrchr(path, '/');
-    const char *folder;
-    int fd, r = -1;
-
-    folder = slash == NULL   ? "."
-             : slash == path ? "/"
-                             : arena_cstr(&arena, str_from(path, (size_t)(slash - path)));
-    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0)
-        r = fsync(fd);
-    if (fd >= 0)
-        (void)close(fd);
-    return r;
-}
-
-static int write_synced(int fd, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, text, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        text += n;
-        len -= (size_t)n;
-    }
-    return fsync(fd);
-}
-
-/* A file with that name is left over from a crash and may be incomplete. */
-static int write_file(const char *path, const char *text, size_t len)
-{
-    int fd, r;
-
-    (void)unlink(path);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return -1;
-    r = write_synced(fd, text, len);
-    return close(fd) == 0 ? r : -1;
-}
-
 int keyring_write(const struct keyring *ring, size_t n, const char *path, struct error *err)
 {
-    char text[TEXT_MAX + 1], new_path[4096];
-    int length = snprintf(new_path, sizeof(new_path), "%s.new", path), r = -1;
+    char text[TEXT_MAX + 1];
+    int r = 0;
 
-    if (length < 0 || (size_t)length >= sizeof(new_path))
-        return err_set(err, ERR_UNAVAILABLE, "the path of the master key file is too long");
     for (size_t i = 0; i < n; i++) {
         char *line = text + i * LINE_BYTES;
 
@@ -185,12 +135,9 @@ int keyring_write(const struct keyring *ring, size_t n, const char *path, struct
                           sodium_base64_VARIANT_ORIGINAL);
         line[DIGITS] = '\n';
     }
-    if (write_file(new_path, text, n * LINE_BYTES) != 0 || rename(new_path, path) != 0 ||
-        sync_directory(path) != 0)
-        (void)err_set(err, ERR_UNAVAILABLE, "cannot write the master key file '%s': %s", path,
-                      strerror(errno));
-    else
-        r = 0;
+    if (file_replace(path, str_from(text, n * LINE_BYTES), NULL) != 0)
+        r = err_set(err, ERR_UNAVAILABLE, "cannot write the master key file '%s': %s", path,
+                    strerror(errno));
     sodium_memzero(text, sizeof(text));
     return r;
 }

@@ -3,16 +3,7 @@
 
 #include "base/clock.h"
 
-static struct secret answer(const struct secret_row *row)
-{
-    return (struct secret){ .name = row->name,
-                            .shared = row->shared,
-                            .version = row->version,
-                            .created_at = row->created_at,
-                            .updated_at = row->updated_at };
-}
-
-static struct vault_label label_of(const struct secrets *s, const struct secret_row *row)
+static struct vault_label label_of(const struct secrets *s, const struct secret *row)
 {
     return (struct vault_label){
         .kind = SECRET_KIND, .tenant_id = s->tenant_id, .name = row->name, .version = row->version
@@ -23,7 +14,7 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err)
 {
     struct vault_label label;
-    struct secret_row row;
+    struct secret row;
     ARENA_SCOPED(arena);
     BUF_SCOPED(sealed, SECRET_MAX_BYTES + VAULT_OVERHEAD);
     int r;
@@ -45,12 +36,12 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
         row.sealed = buf_str(&sealed);
         r = secret_put(db, s->tenant_id, &row, err);
     }
-    if (r == 0)
-        *ret = answer(&row);
+    row.sealed = STR_NULL;
+    *ret = row;
     return r;
 }
 
-int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret_row *row,
+int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret *row,
                  struct buf *out, struct error *err)
 {
     const struct vault_label label = label_of(s, row);

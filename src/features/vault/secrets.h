@@ -19,22 +19,14 @@ struct secrets {
     int64_t tenant_id;
 };
 
-/* As rows, sealed. */
+/* As rows: struct secret with what is sealed; version 0: no such secret. */
 
 #define SECRET_KIND "secret" /* of their label */
 extern const struct sealed_table secrets_sealed;
 
-struct secret_row {
-    struct str name;
-    bool shared;
-    int64_t version; /* 0: no such secret */
-    struct str sealed;
-    int64_t created_at, updated_at;
-};
-
 /* In the arena. */
 int secret_get(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
-               struct secret_row *ret, struct error *err) MUST_CHECK;
+               struct secret *ret, struct error *err) MUST_CHECK;
 
 /* Names of secrets, and how many bytes of what is sealed are read. */
 struct secrets_wanted {
@@ -42,7 +34,7 @@ struct secrets_wanted {
     int64_t bytes;
 };
 
-/* Those that exist, by the bytes of their names: a list of struct secret_row; in the arena. */
+/* Those that exist, by the bytes of their names: a list of struct secret; in the arena. */
 int secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted *wanted,
                   struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
@@ -55,7 +47,7 @@ int secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST
 
 /* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it
  * first. */
-int secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row,
+int secret_put(struct db *db, int64_t tenant_id, const struct secret *row,
                struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */
@@ -65,7 +57,7 @@ int secrets_set(const struct secrets *s, struct db *db, struct str name,
                 const struct secret_set *set, struct secret *ret, struct error *err) MUST_CHECK;
 
 /* Appends the secret's value to `out`, which the caller releases with vault_wipe(). */
-int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret_row *row,
+int secrets_open(const struct secrets *s, struct vault_opener *opener, const struct secret *row,
                  struct buf *out, struct error *err) MUST_CHECK;
 
 /* References to secrets in configuration values: vault:NAME as the whole value, ${vault:NAME}

@@ -9,7 +9,7 @@
 #define SECRET_COLUMNS "name, shared, version, created_at, updated_at"
 
 /* clang-format off */
-ROW_TABLE(secret_row,
+ROW_TABLE_OF(secret_row, struct secret,
     STR(name), BOOL(shared), INT(version), STR(sealed), TIME(created_at),
     TIME(updated_at));
 
@@ -48,7 +48,7 @@ const struct sealed_table secrets_sealed = {
 /* clang-format on */
 
 int secret_get(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
-               struct secret_row *ret, struct error *err)
+               struct secret *ret, struct error *err)
 {
     return rows_one(db, &select_secret, DB_ARGS(db_int(tenant_id), db_text(name)), arena, ret, err);
 }
@@ -75,7 +75,7 @@ int secrets_check_room(struct db *db, int64_t tenant_id, struct error *err)
                          err);
 }
 
-int secret_put(struct db *db, int64_t tenant_id, const struct secret_row *row, struct error *err)
+int secret_put(struct db *db, int64_t tenant_id, const struct secret *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(tenant_id), db_text(row->name), db_int(row->shared), db_int(row->version),

@@ -21,6 +21,7 @@ struct secret {
     bool shared;
     int64_t version;
     int64_t created_at, updated_at;
+    struct str sealed; /* of a row; in no answer */
 };
 
 struct secret_path {

@@ -23,7 +23,7 @@ struct config_part {
 /* Has what the values refer to. */
 struct resolver {
     const struct secrets *secrets;
-    struct list rows; /* of struct secret_row, by name */
+    struct list rows; /* of struct secret, by name */
     struct vault_opener opener;
     struct arena *arena;
 };
@@ -78,16 +78,16 @@ static int refuse_reference(const struct config_part *part, struct str name, con
 
 static int compare_row(const void *name, const void *row)
 {
-    return str_cmp(*(const struct str *)name, ((const struct secret_row *)row)->name);
+    return str_cmp(*(const struct str *)name, ((const struct secret *)row)->name);
 }
 
 /* The secret that this value refers to. */
 static int find_secret(const struct resolver *r, const struct config_part *part, struct str name,
-                       const struct secret_row **ret, struct error *err)
+                       const struct secret **ret, struct error *err)
 {
     *ret = r->rows.n == 0
                ? NULL
-               : bsearch(&name, r->rows.items, r->rows.n, sizeof(struct secret_row), compare_row);
+               : bsearch(&name, r->rows.items, r->rows.n, sizeof(struct secret), compare_row);
     if (*ret == NULL)
         return refuse_reference(part, name, "does not exist", err);
     if (!(*ret)->shared && part->row->scope != SCOPE_AGENT)
@@ -128,7 +128,7 @@ static void add_secret(struct survey *s, struct str name, struct str seal)
 static int survey_secret(struct survey *s, const struct config_part *part, struct str name,
                          struct error *err)
 {
-    const struct secret_row *row;
+    const struct secret *row;
 
     if (++s->n_references > REFERENCES_MAX)
         return err_set(err, ERR_CONFLICT, "parameter '%.*s': more than %d secret references",
@@ -274,7 +274,7 @@ int config_prepare(struct db *db, const struct secrets *secrets, struct str agen
 static int resolve(struct resolver *r, const struct config_part *part, struct buf *out,
                    struct error *err)
 {
-    const struct secret_row *row;
+    const struct secret *row;
     struct reference_part piece;
     size_t at = 0;
 

@@ -1,7 +1,6 @@
 /* test_vault.c - what is sealed opens in its own context and in no other. */
 #include "features/vault/vault.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -297,18 +296,6 @@ TEST(what_was_sealed_long_ago_still_opens)
     bank_done(&b);
 }
 
-TEST(a_start_makes_a_key_file_of_mode_0600)
-{
-    struct stat status;
-    struct bank b;
-
-    bank_init(&b);
-    CHECK(stat(key_path(), &status) == 0);
-    CHECK_INT(status.st_mode & 07777, 0600);
-    CHECK_INT(status.st_size, 45);
-    bank_done(&b);
-}
-
 /* The sentence with which a start is refused; empty when it is not. */
 static const char *start_again(struct bank *b)
 {
@@ -318,96 +305,6 @@ static const char *start_again(struct bank *b)
     vault_free(b->vault);
     b->vault = vault_new(key_path());
     return vault_start(b->vault, b->db, NULL, &err) == 0 ? "" : err.text;
-}
-
-TEST(a_start_is_refused_without_the_right_key)
-{
-    static const struct {
-        const char *text;
-        mode_t mode;
-        const char *says;
-    } rows[] = {
-        { master_line, 0600, "cannot be opened with this master key" },
-        { master_line, 0640, "has mode 0640" },
-        { master_line, 0604, "has mode 0604" },
-        { master_line, 0700, "has mode 0700" },
-        { "", 0600, "is damaged" },
-        { "\n", 0600, "is damaged" },
-        { "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", 0600, "is damaged" },
-        { "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=x", 0600, "is damaged" },
-        { "????AwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n", 0600, "is damaged" },
-    };
-    struct error err = { 0 };
-    struct bank b;
-
-    bank_init(&b);
-    CHECK_STR(str_of(start_again(&b)), "");
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        write_keys(rows[i].text, rows[i].mode);
-        if (strstr(start_again(&b), rows[i].says) == NULL)
-            fail_msg("row %zu: %s", i, start_again(&b));
-    }
-    (void)unlink(key_path());
-    CHECK_STR(str_of(start_again(&b)), ""); /* nothing is sealed: a new one takes its place */
-    CHECK(access(key_path(), F_OK) == 0);
-    must(db_script(b.db, "INSERT INTO secrets VALUES (5, 'n', 0, 1, x'01', 0, 0)", &err), &err);
-    (void)unlink(key_path());
-    CHECK(strstr(start_again(&b), "lost 1 secret and the audit log's signing: restore it") != NULL);
-    CHECK(access(key_path(), F_OK) != 0);
-    bank_done(&b);
-}
-
-TEST(a_reset_is_refused_while_the_key_is_there_but_cannot_be_used)
-{
-    struct error err = { 0 };
-    struct vault_losses lost;
-    struct bank b;
-
-    bank_init(&b);
-    must(db_begin(b.db, &err), &err);
-    CHECK(chmod(key_path(), 0644) == 0);
-    for (int confirmed = 0; confirmed < 2; confirmed++) {
-        struct vault *v = vault_new(key_path());
-
-        CHECK_INT(vault_may_reset(v, b.db, confirmed != 0, &lost, &err), -1);
-        CHECK_INT(err.code, ERR_UNAVAILABLE);
-        CHECK(strstr(err.text, "has mode 0644") != NULL);
-        vault_free(v);
-    }
-    db_rollback(b.db);
-    bank_done(&b);
-}
-
-TEST(a_new_key_that_was_not_committed_is_not_in_the_file)
-{
-    struct error err = { 0 };
-    struct bank b;
-
-    bank_init(&b);
-    (void)unlink(key_path());
-    must(db_script(
-             b.db,
-             "CREATE TRIGGER no BEFORE INSERT ON data_keys BEGIN SELECT RAISE(ABORT, 'no'); END",
-             &err),
-         &err);
-    CHECK(strlen(start_again(&b)) > 0);
-    CHECK(access(key_path(), F_OK) != 0);
-    must(db_script(b.db, "DROP TRIGGER no", &err), &err);
-    CHECK_STR(str_of(start_again(&b)), "");
-    CHECK_STR(str_of(start_again(&b)), "");
-    bank_done(&b);
-}
-
-TEST(a_key_file_of_another_user_is_refused)
-{
-    struct bank b;
-
-    bank_init(&b);
-    if (chown(key_path(), 12345, (gid_t)-1) == 0)
-        CHECK(strstr(start_again(&b), "belongs to another user (12345)") != NULL);
-    else
-        CHECK_INT(errno, EPERM); /* only root can try */
-    bank_done(&b);
 }
 
 static size_t file_lines(void)
@@ -448,38 +345,6 @@ TEST(a_rotation_cut_short_at_any_step_leaves_everything_readable)
         CHECK(opens(&b, &label, sealed, text));
         bank_done(&b);
     }
-}
-
-TEST(another_process_reads_the_file_again_after_a_rotation)
-{
-    struct vault_label label = label_of(5, "n", 1), fresh = label_of(6, "n", 1);
-    struct str text = STR_LIT("kept"), sealed;
-    struct error err = { 0 };
-    struct vault *other;
-    struct bank b;
-    size_t n;
-
-    bank_init(&b);
-    sealed = seal(&b, &label, text);
-    other = vault_new(key_path());
-    must(vault_start(other, b.db, NULL, &err), &err);
-    for (int round = 0; round < 3; round++) {
-        must(vault_rotate(b.vault, b.db, &b, &n, &err), &err);
-        must(vault_end_rotation(b.vault, &b, true, &err), &err);
-    }
-    for (int turn = 0; turn < 2; turn++) { /* then the other seals, and the first one opens it */
-        struct vault *vault = b.vault;
-
-        b.vault = other;
-        other = vault;
-        CHECK(opens(&b, &label, sealed, text));
-        label = fresh;
-        sealed = seal(&b, &fresh, text);
-    }
-    CHECK(opens(&b, &fresh, sealed, text));
-    CHECK_STR(str_of(start_again(&b)), ""); /* nothing is wrapped with a key that is gone */
-    vault_free(other);
-    bank_done(&b);
 }
 
 TEST(of_two_rotations_at_once_one_is_refused)

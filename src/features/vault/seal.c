@@ -1,4 +1,4 @@
-/* vault.c - seals and opens texts with the tenants' data keys. */
+/* seal.c - seals and opens texts with the tenants' data keys. */
 #include "features/vault/vault.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ int vault_seal(struct vault *v, struct db *db, const struct vault_label *label, 
 
     if (ensure_ring(v, err) != 0 || vault_ensure_key(v, db, DATA_KEY_PLATFORM, err) != 0 ||
         vault_ensure_key(v, db, label->tenant_id, err) != 0 ||
-        vault_use_key(v, db, label->tenant_id, &key, err) != 0)
+        vault_get_key(v, db, label->tenant_id, DATA_KEY_TO_SEAL, &key, err) != 0)
         return -1;
     bytes = (uint8_t *)buf_reserve(out, len);
     if (bytes != NULL) {
@@ -157,7 +157,7 @@ int vault_digest(struct vault *v, struct db *db, struct str text, struct sha256 
 {
     struct vault_key key;
 
-    if (vault_get_key(v, db, DATA_KEY_PLATFORM, 0, &key, err) != 0)
+    if (vault_get_key(v, db, DATA_KEY_PLATFORM, DATA_KEY_NEWEST, &key, err) != 0)
         return -1;
     (void)crypto_generichash(ret->bytes, SHA256_BYTES, (const uint8_t *)text.data, text.len,
                              key.bytes, ENVELOPE_KEY);
