@@ -1,5 +1,5 @@
 /* erasure.c - the steps of erasing a tenant. */
-#include "features/retention/erasure.h"
+#include "features/retention/sweep.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,6 @@
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/events/event_log.h"
-#include "features/retention/erasure_store.h"
 #include "features/retention/expiry_store.h"
 
 enum {
@@ -29,7 +28,7 @@ struct position {
 };
 
 struct erasure {
-    struct erasure_options options;
+    struct sweep_options options;
     struct writer_job job; /* the writer's while `busy`, as all before the next comment */
     struct position now, next;
     enum erasure_turn turn;
@@ -37,7 +36,7 @@ struct erasure {
     struct busy busy;
 };
 
-struct erasure *erasure_new(const struct erasure_options *options)
+struct erasure *erasure_new(const struct sweep_options *options)
 {
     struct erasure *e = NEW(struct erasure);
 

@@ -1,10 +1,11 @@
-/* expiry_store.c - SQL that deletes rows past their retention. */
+/* expiry_store.c - SQL that deletes rows past their retention, and deleted tenants. */
 #include "features/retention/expiry_store.h"
 
 #include <string.h>
 
 #include "db/db.h"
 #include "db/lists.h"
+#include "features/access/retention.h"
 #include "features/access/stored_bytes.h"
 #include "features/cost/report_sums.h"
 #include "features/events/event_rows.h"
@@ -327,40 +328,24 @@ static bool take_while_it_fits(void *ctx, const struct db_row *row)
     return fitting->room >= 0;
 }
 
-/* The first `n` of the runs, the rest of which is for the next call. */
-static struct db_args args_of(const struct expiry_reports *which, const struct rows *runs, size_t n,
-                              struct db_value args[3])
-{
-    struct pg_arrays run_nos = pg_arrays_of(1, runs->arena);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct db_value run_no = db_int(((const int64_t *)runs->items)[i]);
-
-        pg_arrays_add(&run_nos, &run_no);
-    }
-    args[0] = db_int(which->tenant_id);
-    pg_arrays_args(&run_nos, &args[1]);
-    args[1].bytes = arena_copy(runs->arena, args[1].bytes);
-    pg_arrays_done(&run_nos);
-    args[2] = db_int(which->max);
-    return (struct db_args){ args, 3 };
-}
-
 /* The same of several runs with few statements: of as many as have at most `max` rows together. A
  * run is deleted as a whole: one that is kept, because the limit was raised or it goes on, has all
  * its values. */
 static int expire_reports(struct db *db, const struct expiry_reports *which, struct rows *runs,
                           struct expired_reports *ret, struct error *err)
 {
+    const int64_t *run_nos = runs->items;
     struct fitting fitting = { .room = which->max };
-    struct db_value values[3];
-    struct db_args args = args_of(which, runs, runs->n, values);
+    struct db_args args =
+        DB_ARGS(db_int(which->tenant_id), db_id_list(db, run_nos, runs->n, runs->arena),
+                db_int(which->max));
 
     if (db_exec(db, &expiry_count_rows, args, take_while_it_fits, &fitting, err) != 0)
         return -1;
     if (fitting.n == 0)
-        return expire_report(db, which, *(const int64_t *)runs->items, ret, err);
-    args = args_of(which, runs, fitting.n, values);
+        return expire_report(db, which, run_nos[0], ret, err);
+    args = DB_ARGS(db_int(which->tenant_id), db_id_list(db, run_nos, fitting.n, runs->arena),
+                   db_int(which->max));
     if (db_exec(db, &expiry_delete_values, args, add_bytes, &ret->bytes, err) != 0)
         return -1;
     ret->rows = db_changes(db);
@@ -410,4 +395,152 @@ int expire_llm(struct db *db, const struct expiry_reports *which, struct expired
         return -1;
     ret->rows = ret->reports = db_changes(db);
     return 0;
+}
+
+/* Deleted tenants */
+
+/* clang-format off */
+#define POSTGRES_PORTION(table)                                                                    \
+    .postgres = "DELETE FROM " table " WHERE tenant_id = $1 AND ctid = ANY (ARRAY("                \
+                "SELECT ctid FROM " table " WHERE tenant_id = $1 LIMIT $2))"
+/* Of a table whose primary key in SQLite is tenant_id and `rest`. */
+#define BY_TENANT(table, rest)                                                                     \
+    { .sqlite = "DELETE FROM " table " WHERE tenant_id = $1 AND (" rest ") IN"                     \
+                " (SELECT " rest " FROM " table " WHERE tenant_id = $1 LIMIT $2)",                 \
+      POSTGRES_PORTION(table) }
+/* Of a table with row numbers; + makes SQLite search by them, not by tenant. */
+#define BY_NUMBER(table, number)                                                                   \
+    { .sqlite = "DELETE FROM " table " WHERE " number " IN"                                        \
+                " (SELECT " number " FROM " table " WHERE tenant_id = $1 LIMIT $2)"                \
+                " AND +tenant_id = $1",                                                            \
+      POSTGRES_PORTION(table) }
+#define ONE_ROW(table) BY_TENANT(table, "tenant_id")
+
+/* Events and runs are gone when this begins (expiry_store.h), but for what another node stored. */
+static const struct db_query tables[] = {
+    { POSTGRES_PORTION("events") },
+    { POSTGRES_PORTION("runs") },
+    BY_TENANT("business_values", "run_no, key"),
+    BY_NUMBER("business_breakdowns", "breakdown_no"),
+    BY_NUMBER("business_runs", "run_no"),
+    BY_TENANT("business_rollups", "series_no, level, start"),
+    BY_NUMBER("business_series", "series_no"),
+    BY_TENANT("llm_usage", "timestamp, agent_id, run_id, model"),
+    BY_TENANT("llm_totals", "width, start, agent_id, model"),
+    BY_TENANT("gone_runs", "run_no"),
+    BY_TENANT("event_days", "first_no"),
+    BY_TENANT("deliveries", "delivery_id"),
+    BY_TENANT("messages", "message_id"),
+    BY_TENANT("webhooks", "webhook_id"),
+    BY_TENANT("alert_history", "alert_id, entry_id"),
+    BY_TENANT("alerts", "alert_id"),
+    ONE_ROW("alert_rules"),
+    ONE_ROW("stuck_marks"),
+    BY_TENANT("stuck_later", "due_at, run_no"),
+    BY_TENANT("config_values", "scope, agent_name, key"),
+    BY_TENANT("security_catalog", "key"),
+    BY_TENANT("agent_documents", "agent_name, version"),
+    BY_TENANT("agent_models", "scope, agent_name"),
+    BY_TENANT("command_policies", "scope, agent_name"),
+    BY_TENANT("heartbeats", "client_id"),
+    BY_TENANT("kpis", "agent_id, key"),
+    BY_TENANT("agent_schedules", "agent_id"),
+    BY_TENANT("maintenance_windows", "window_id"),
+    BY_TENANT("agent_signs", "agent_id"),
+    BY_NUMBER("agents", "agent_id"),
+    ONE_ROW("agent_counts"),
+    BY_TENANT("secrets", "name"),
+    BY_TENANT("data_keys", "version"),
+    BY_TENANT("keys", "key_id"),
+    BY_TENANT("user_roles", "user_id"),
+    BY_TENANT("user_link_roles", "link_id"),
+    BY_TENANT("oidc_groups", "group_name"),
+    BY_TENANT("user_links", "link_id"),
+    BY_TENANT("audit_log", "seq"),
+    ONE_ROW("audit_heads"),
+    BY_TENANT("tenant_bytes", "part"),
+};
+const size_t erasure_tables_n = COUNT_OF(tables);
+
+DB_INT_FN(erasure_next, (int64_t before), (db_int(before)),
+    "SELECT COALESCE(MIN(tenant_id), 0) FROM tenants WHERE deleted_at <= $1");
+static const struct db_query keep_agent_id = {
+    .sqlite = "UPDATE change_numbers SET number = MAX(number,"
+              " COALESCE((SELECT MAX(agent_id) FROM agents), 0)) WHERE topic = 'agent_id'",
+};
+static const struct db_query keep_tenant_id = {
+    .sqlite = "UPDATE change_numbers SET number = MAX(number, $1) WHERE topic = 'tenant_id'",
+};
+DB_QUERY(count_tenants, "SELECT COUNT(*) FROM tenants WHERE tenant_id = $1");
+DB_QUERY(count_living,
+    "SELECT COUNT(*) FROM tenants WHERE tenant_id = $1 AND deleted_at IS NULL");
+/* The row that is locked. */
+static const struct db_query add_limits = {
+    .postgres = "INSERT INTO retention (tenant_id, keep_failed_runs, updated_at) VALUES ($1, 0, 0)"
+                " ON CONFLICT (tenant_id) DO NOTHING",
+};
+DB_QUERY(delete_limits, "DELETE FROM retention WHERE tenant_id = $1");
+DB_QUERY(delete_tenant, "DELETE FROM tenants WHERE tenant_id = $1 AND deleted_at IS NOT NULL");
+/* clang-format on */
+
+int erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
+    struct retention_limits limits;
+    bool there = true;
+    int64_t rows, living;
+
+    if (db_exec_int(db, &count_living, args, &living, err) != 0)
+        return -1;
+    *ret = ERASURE_LIVES;
+    if (living > 0)
+        return 0;
+    if (!is_sqlite(db) && (db_run(db, &add_limits, args, err) != 0 ||
+                           retention_take(db, tenant_id, &limits, &there, err) != 0))
+        return -1;
+    if (db_exec_int(db, &count_tenants, args, &rows, err) != 0)
+        return -1;
+    *ret = !there ? ERASURE_TAKEN : rows > 0 ? ERASURE_OURS : ERASURE_ENDED;
+    return 0;
+}
+
+int erasure_limits(struct db *db, int64_t tenant_id, struct error *err)
+{
+    return db_run(db, &delete_limits, DB_ARGS(db_int(tenant_id)), err);
+}
+
+int erasure_rows(struct db *db, int64_t tenant_id, size_t table, int64_t max, int64_t *ret,
+                 struct error *err)
+{
+    *ret = 0;
+    if (is_sqlite(db) && tables[table].sqlite == NULL)
+        return 0;
+    if (db_run(db, &tables[table], DB_ARGS(db_int(tenant_id), db_int(max)), err) != 0)
+        return -1;
+    *ret = db_changes(db);
+    return 0;
+}
+
+int erasure_tenant(struct db *db, int64_t tenant_id, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id));
+
+    if ((is_sqlite(db) && db_run(db, &keep_tenant_id, args, err) != 0) ||
+        erasure_limits(db, tenant_id, err) != 0)
+        return -1;
+    return db_run(db, &delete_tenant, args, err);
+}
+
+int erasure_begin(struct db *db, struct error *err)
+{
+    if (!is_sqlite(db))
+        return 0;
+    return db_script(db, "PRAGMA secure_delete = ON", err) != 0
+               ? -1
+               : db_run(db, &keep_agent_id, DB_NO_ARGS, err);
+}
+
+int erasure_end(struct db *db, struct error *err)
+{
+    return is_sqlite(db) ? db_script(db, "PRAGMA secure_delete = FAST", err) : 0;
 }

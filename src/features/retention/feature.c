@@ -17,7 +17,6 @@
 #include "features/access/tenants.h"
 #include "features/events/event_log.h"
 #include "features/features.h"
-#include "features/retention/erasure.h"
 #include "features/retention/retention.h"
 #include "features/retention/sweep.h"
 #include "shape/table.h"
@@ -59,15 +58,13 @@ static int retention_start(struct engine *e, struct error *err)
     struct retention *retention = engine_state(e, &retention_feature);
     const struct sweep_options options = { engine_watch_db(e), engine_writer(e), events_log(e),
                                            engine_is_shared(e) };
-    const struct erasure_options erasure = { engine_watch_db(e), engine_writer(e), events_log(e),
-                                             engine_is_shared(e) };
     const struct tick now = engine_now(e, true);
 
     (void)err;
     measure(e, retention);
     if (engine_serves(e)) {
         retention->sweep = sweep_new(&options, now.wall_us, now.mono_us);
-        retention->erasure = erasure_new(&erasure);
+        retention->erasure = erasure_new(&options);
     }
     return 0;
 }

@@ -15,15 +15,23 @@
 #include "features/events/event_log.h"
 #include "features/metrics.h"
 #include "features/retention/expiry_store.h"
-#include "features/retention/sweep_pace.h"
 
 enum {
     OPEN_DAYS = 7,    /* without an event before an open run may be deleted */
     STEP_ROWS = 1000, /* rows deleted per transaction */
     STEP_US = 5000,   /* duration of a transaction */
+
+    IDLE_US = 500000,   /* of a writer's time per second without incoming reports … */
+    BUSY_US = 100000,   /* … and with them; then also at most … */
+    BUSY_ROWS = 1000,   /* … this many rows … */
+    ROW_BYTES = 512,    /* … plus one per this many incoming bytes */
+    WAITING_PART = 20,  /* of what arrived: if more waits, reports are late */
+    BEHIND_ALONE = 4,   /* times as much: the one writer of SQLite has 0.6 of a second left … */
+    BEHIND_SEVERAL = 8, /* … and one of several 0.2 of it */
 };
 
-#define DAY_US ((int64_t)86400 * USEC_PER_SEC)
+#define DAY_US    ((int64_t)86400 * USEC_PER_SEC)
+#define PERIOD_US ((int64_t)SWEEP_PERIOD_S * USEC_PER_SEC)
 
 enum kind { KIND_EVENTS, KIND_BUSINESS, KIND_LLM, KINDS_N };
 
@@ -50,6 +58,7 @@ struct sweep {
     struct pass pass, next;
     int64_t step_began_us, step_rows;
     struct sweep_pace pace;
+    uint64_t ticked, before; /* incoming bytes at the last tick, and at the one before it */
     struct busy busy;
 };
 
@@ -60,7 +69,6 @@ struct sweep *sweep_new(const struct sweep_options *options, int64_t wall_us, in
     s->options = *options;
     s->wall_us = wall_us;
     s->began_us = s->pass_began_us = mono_us;
-    sweep_pace_init(&s->pace, options->shared);
     return s;
 }
 
@@ -251,12 +259,28 @@ static void log_deleted(const struct pass *p)
                   (long long)p->llm);
 }
 
-static bool may_continue(const struct sweep *s)
+/* Deletions are writes, too: in SQLite most of their cost falls on the commits of other
+ * transactions. */
+bool sweep_pace_may_continue(const struct sweep_pace *p)
+{
+    const int64_t times = !p->behind ? 1 : p->several ? BEHIND_SEVERAL : BEHIND_ALONE;
+    const int64_t busy_us = BUSY_US * times;
+    const bool late = p->waiting > p->arrived / WAITING_PART;
+    const int64_t rows = BUSY_ROWS + (int64_t)(p->arrived / ROW_BYTES);
+
+    if (p->arrived == 0)
+        return p->spent_us < (busy_us > IDLE_US ? busy_us : IDLE_US);
+    return p->spent_us < busy_us && p->rows < (late ? rows : rows * times);
+}
+
+static bool may_continue(struct sweep *s)
 {
     struct writer_queue queue;
 
     writer_waiting(s->options.writer, &queue);
-    return sweep_pace_may_continue(&s->pace, writer_submitted(s->options.writer), queue.bytes);
+    s->pace.waiting = queue.bytes;
+    s->pace.arrived = writer_submitted(s->options.writer) - s->before;
+    return sweep_pace_may_continue(&s->pace);
 }
 
 /* Starts the next step at once while this second's share lasts. After a failure the next minute
@@ -265,13 +289,13 @@ static void sweep_done(struct writer_job *job, const struct error *err)
 {
     struct sweep *s = CONTAINER_OF(job, struct sweep, job);
 
-    sweep_pace_spend(&s->pace, clock_raw_us() - s->step_began_us, s->step_rows);
+    s->pace.spent_us += clock_raw_us() - s->step_began_us;
+    s->pace.rows += s->step_rows;
     if (err == NULL) {
         count_deleted(&s->pass, &s->next);
         s->pass = s->next;
     } else {
         s->pass.under_way = false;
-        sweep_pace_failed(&s->pace);
         log_write(LOG_WARNING, "retention", "retention pass failed: %s", err->text);
     }
     if (!s->pass.under_way)
@@ -294,7 +318,7 @@ static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct 
 {
     int64_t first;
 
-    if (mono_us - s->pass_began_us < (int64_t)SWEEP_PERIOD_S * USEC_PER_SEC)
+    if (mono_us - s->pass_began_us < PERIOD_US)
         return 0;
     s->pass_began_us = mono_us;
     if (retention_next(s->options.db, 0, &first, err) != 0)
@@ -302,6 +326,17 @@ static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct 
     if (first != 0)
         s->pass = (struct pass){ .under_way = true, .now_us = steady_wall(s, wall_us, mono_us) };
     return 0;
+}
+
+static void begin_second(struct sweep *s, int64_t mono_us)
+{
+    const int64_t since_us = mono_us - s->pass_began_us;
+    const bool changes = s->pass.under_way ? since_us >= PERIOD_US : since_us <= PERIOD_US / 2;
+
+    s->pace = (struct sweep_pace){ .behind = changes ? s->pass.under_way : s->pace.behind,
+                                   .several = s->options.shared };
+    s->before = s->ticked;
+    s->ticked = writer_submitted(s->options.writer);
 }
 
 int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
@@ -312,7 +347,7 @@ int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *
         return 0;
     if (!s->pass.under_way)
         r = begin_pass(s, wall_us, mono_us, err);
-    sweep_pace_tick(&s->pace, s->pass.under_way, mono_us, writer_submitted(s->options.writer));
+    begin_second(s, mono_us);
     if (r == 0 && s->pass.under_way) {
         s->job = (struct writer_job){ .apply = sweep_apply,
                                       .done = sweep_done,

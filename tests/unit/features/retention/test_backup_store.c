@@ -2,7 +2,6 @@
 #include "db/embedded.h"
 #include "features/retention/backup_store.h"
 
-#include "db/migrate.h"
 #include "unit/temp_db.h"
 
 static const struct db_query fill = {
@@ -78,47 +77,5 @@ TEST(a_copy_that_is_no_more_wanted_ends)
     w.wanted = false;
     CHECK(backup_copy(w.keeper, path_of(w.copy), &err) != 0);
     CHECK_INT(err.code, ERR_BUSY);
-    world_done(&w);
-}
-
-TEST(a_keeper_changes_nothing)
-{
-    struct world w;
-
-    world_init(&w);
-    CHECK(db_exec(w.keeper, &fill, DB_NO_ARGS, NULL, NULL, NULL) != 0);
-    CHECK_INT(temp_db_int(w.keeper, &count, DB_NO_ARGS), 50000);
-    world_done(&w);
-}
-
-TEST(what_is_no_database_of_ours_is_told)
-{
-    struct error err = { 0 };
-    struct db *writer = temp_db_open(temp_db_new(), DB_WRITER);
-
-    CHECK(db_script(writer, "CREATE TABLE x (y)", NULL) == 0);
-    CHECK(store_schema_check(writer, &err) != 0);
-    CHECK_INT(err.code, ERR_SCHEMA);
-    db_close(writer);
-}
-
-TEST(a_row_that_refers_to_nothing_is_named)
-{
-    static const char *const orphan =
-        "PRAGMA foreign_keys = OFF;"
-        "INSERT INTO agents (tenant_id, agent_name, enabled, first_seen_at) VALUES (99, 'a', 1, 0)";
-    const struct str *first;
-    struct list problems;
-    struct arena arena;
-    struct world w;
-
-    world_init(&w);
-    arena_init(&arena);
-    CHECK(db_script(w.writer, orphan, NULL) == 0);
-    CHECK(backup_check(w.keeper, &arena, &problems, NULL) == 0);
-    CHECK_INT(problems.n, 1);
-    first = problems.items;
-    CHECK_STR(first[0], "row 1 of agents refers to a row of tenants that does not exist");
-    arena_done(&arena);
     world_done(&w);
 }
