@@ -6,12 +6,11 @@ import random
 import shutil
 import sqlite3
 import stat
-import subprocess
 import threading
 import uuid
 
 import pytest
-from muster import BINARY, Server
+from muster import Server
 from waiting import until
 
 ROUNDS = 3
@@ -205,19 +204,3 @@ def test_check_prints_every_problem_in_full(embedded, n):
         connection.commit()
     assert embedded.run("check").returncode == 0
     embedded.start()
-
-
-def test_postgresql_is_told_its_own_tools(server, tmp_path):
-    if not server.database:
-        return
-    refused(server.run("backup", str(tmp_path / "copy")), "pg_dump")
-    refused(server.run("restore", str(tmp_path / "copy")), "pg_restore")
-    assert "intact" in server.cli("check")
-    assert not (tmp_path / "copy").exists()
-
-
-def test_a_command_line_without_a_file_is_wrong_usage(tmp_path):
-    for verb in ("backup", "restore"):
-        done = subprocess.run([BINARY, verb, "--data", str(tmp_path)], capture_output=True,
-                              text=True, check=False)  # fmt: skip
-        assert done.returncode == 2

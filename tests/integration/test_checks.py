@@ -117,11 +117,6 @@ def test_the_earlier_check_answers(world, names):
     assert answer.status == VIOLATIONS[names[0]][0], answer.body
 
 
-def test_a_good_request_passes_all_checks(world):
-    answer = world.send("POST", TELEMETRY, world.tenant.event(), token=world.tenant.token)
-    assert (answer.status, answer.json()["status"]) == (202, "accepted")
-
-
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -362,21 +357,6 @@ def test_a_bad_token_is_told_before_corrupt_gzip(world):
     for token in (BAD_TOKEN, STRANGER):
         answer = world.send("POST", TELEMETRY, b"junk", {"Content-Encoding": "gzip"}, token)
         assert (answer.status, answer.json()) == (401, WRONG_TOKEN)
-
-
-def test_422_lists_the_problems_in_field_order(world):
-    answer = world.send("POST", TELEMETRY, {"event": "paused"}, token=world.tenant.token)
-    assert answer.status == 422
-    assert [item["loc"] for item in answer.json()["detail"]] == [
-        ["body", name] for name in ("agent_name", "client_id", "run_id", "event", "timestamp")
-    ]
-
-
-@pytest.mark.parametrize("body", [None, "", "{", "[]", "null", b"\xff", b"\xef\xbb\xbf{}"])
-def test_what_is_no_json_object_is_422(world, body):
-    answer = world.send("POST", TELEMETRY, body, token=world.tenant.token)
-    assert answer.status == 422
-    assert isinstance(answer.json()["detail"], list)
 
 
 def test_another_tenants_name_is_403_and_nothing_is_stored(world):

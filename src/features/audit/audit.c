@@ -2,7 +2,6 @@
 #include "features/audit/audit.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/api.h"
 #include "api/call.h"
@@ -147,16 +146,14 @@ struct str audit_head_text(const struct signer *signer, int64_t tenant_id,
 
 static bool read_hash(struct str hex, struct sha256 *ret)
 {
-    static const char digits[] = "0123456789abcdef";
-
     if (hex.len != 2 * (size_t)SHA256_BYTES)
         return false;
     for (size_t i = 0; i < hex.len; i++) {
-        const char *at = hex.data[i] == '\0' ? NULL : strchr(digits, hex.data[i]);
+        const int digit = str_hex_digit(hex.data[i]);
 
-        if (at == NULL)
+        if (digit < 0)
             return false;
-        ret->bytes[i / 2] = (uint8_t)(ret->bytes[i / 2] << 4 | (at - digits));
+        ret->bytes[i / 2] = (uint8_t)(ret->bytes[i / 2] << 4 | digit);
     }
     return true;
 }
@@ -182,8 +179,8 @@ bool audit_head_holds(const struct signer *signer, const struct kept_head *kept)
     return signer_verify(signer, kept->text, kept->signature);
 }
 
-int audit_add(const struct signer *signer, struct db *db, const struct audit_entry *entry,
-              struct error *err)
+static int audit_add(const struct signer *signer, struct db *db, const struct audit_entry *entry,
+                     struct error *err)
 {
     struct audit_head before, head;
 

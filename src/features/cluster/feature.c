@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "cli/command.h"
@@ -168,33 +169,6 @@ static void say_json(const struct cluster *c)
     (void)printf("%.*s\n", STR_ARG(out));
 }
 
-static int cluster_enable_run(struct invocation *in)
-{
-    struct error err = { 0 };
-    struct cluster_moves moves;
-    struct cluster c;
-    struct db *db = NULL;
-    size_t moved = 0;
-    int r;
-
-    if (open_database(in, &db, &err) != 0)
-        return command_fail(&err);
-    r = enable(in, db, &c, &moved, &err) != 0 ? -1 : read_moves(in, db, &c, &moves, &err);
-    db_close(db);
-    if (r != 0)
-        return command_fail(&err);
-    if (in->json) {
-        say_json(&c);
-        return EXIT_DONE;
-    }
-    if (moved == 0)
-        (void)printf("all %" PRId64 " tables were distributed already\n", c.tables);
-    else
-        (void)printf("%zu tables are distributed now; start muster with any server's URL\n", moved);
-    say_unlogged(&moves);
-    return EXIT_DONE;
-}
-
 static void say_nodes(const struct cluster *c)
 {
     const struct cluster_node *nodes = c->nodes.items;
@@ -245,34 +219,52 @@ static void say_advice(const struct cluster *c, const struct cluster_moves *move
                      "runs, on the coordinator: SELECT citus_rebalance_start()\n");
 }
 
-/* Fails when a server that Citus uses does not answer, after it has said everything. */
-static int cluster_status_run(struct invocation *in)
+static void say_enabled(const struct cluster *c, size_t moved, const struct cluster_moves *moves)
 {
+    if (moved == 0)
+        (void)printf("all %" PRId64 " tables were distributed already\n", c->tables);
+    else
+        (void)printf("%zu tables are distributed now; start muster with any server's URL\n", moved);
+    say_unlogged(moves);
+}
+
+static void say_status(const struct cluster *c, const struct cluster_moves *moves)
+{
+    (void)printf("Citus        %.*s, asked on %s\n", STR_ARG(c->citus),
+                 c->coordinator ? "the coordinator" : "a worker");
+    (void)printf("tables       %" PRId64 " of %" PRId64 " are distributed\n", c->distributed,
+                 c->tables);
+    say_nodes(c);
+    say_advice(c, moves);
+}
+
+/* The status fails when a server that Citus uses does not answer, after it has said everything. */
+static int cluster_run(struct invocation *in)
+{
+    const bool enables = strcmp(in->command->verb, "enable") == 0;
     struct error err = { 0 };
     struct cluster_moves moves;
     struct cluster c;
     struct db *db = NULL;
+    size_t moved = 0;
     int r;
 
     if (open_database(in, &db, &err) != 0)
         return command_fail(&err);
-    r = cluster_read(db, STATUS_S, &in->arena, &c, &err) != 0
-            ? -1
-            : read_moves(in, db, &c, &moves, &err);
+    r = enables ? enable(in, db, &c, &moved, &err)
+                : cluster_read(db, STATUS_S, &in->arena, &c, &err);
+    if (r == 0)
+        r = read_moves(in, db, &c, &moves, &err);
     db_close(db);
     if (r != 0 || check_citus(&c, &err) != 0)
         return command_fail(&err);
-    if (in->json) {
+    if (in->json)
         say_json(&c);
-        return all_answer(&c) ? EXIT_DONE : EXIT_FAILED;
-    }
-    (void)printf("Citus        %.*s, asked on %s\n", STR_ARG(c.citus),
-                 c.coordinator ? "the coordinator" : "a worker");
-    (void)printf("tables       %" PRId64 " of %" PRId64 " are distributed\n", c.distributed,
-                 c.tables);
-    say_nodes(&c);
-    say_advice(&c, &moves);
-    return all_answer(&c) ? EXIT_DONE : EXIT_FAILED;
+    else if (enables)
+        say_enabled(&c, moved, &moves);
+    else
+        say_status(&c, &moves);
+    return enables || all_answer(&c) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* clang-format off */
@@ -280,11 +272,11 @@ static const struct command cluster_commands[] = {
     { "cluster", "enable", .local_only = true,
       .help = "distribute the tables over the servers of a Citus cluster; may be run again",
       .examples = "muster cluster enable --database postgresql://muster@coordinator/muster",
-      .run = cluster_enable_run },
+      .run = cluster_run },
     { "cluster", "status", .local_only = true,
       .help = "show the servers of a Citus cluster, whether they answer, their shards, and what to do",
       .examples = "muster cluster status --database postgresql://muster@coordinator/muster",
-      .run = cluster_status_run },
+      .run = cluster_run },
     { 0 },
 };
 /* clang-format on */

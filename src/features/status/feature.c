@@ -13,6 +13,7 @@
 #include "features/access/registry.h"
 #include "features/features.h"
 #include "features/status/metrics_routes.h"
+#include "shape/rows.h"
 #include "shape/table.h"
 
 struct health_answer {
@@ -71,23 +72,9 @@ struct slug {
     struct str text;
 };
 
-struct slugs {
-    struct slug *items;
-    size_t n, max;
-};
-
-static void count_tenant(void *ctx, const struct tenant_entry *tenant)
-{
-    (void)tenant;
-    ++*(size_t *)ctx;
-}
-
 static void add_tenant(void *ctx, const struct tenant_entry *tenant)
 {
-    struct slugs *slugs = ctx;
-
-    if (slugs->n < slugs->max)
-        slugs->items[slugs->n++] = (struct slug){ tenant->id, tenant->slug };
+    *(struct slug *)rows_add(ctx) = (struct slug){ tenant->id, tenant->slug };
 }
 
 static int by_slug(const void *a, const void *b)
@@ -110,18 +97,18 @@ static struct list list_away(const struct api_call *call)
 {
     struct registry *registry = access_registry(call->api->engine);
     const struct db *db = engine_watch_db(call->api->engine);
-    struct slugs slugs = { 0 };
+    struct rows rows = { .arena = call->arena, .size = sizeof(struct slug) };
+    const struct slug *slugs;
     struct str *away;
     size_t n = 0;
 
-    registry_each_tenant(registry, count_tenant, &slugs.max);
-    slugs.items = ARENA_ARRAY(call->arena, struct slug, slugs.max);
-    registry_each_tenant(registry, add_tenant, &slugs);
-    away = ARENA_ARRAY(call->arena, struct str, slugs.max);
-    qsort(slugs.items, slugs.n, sizeof(*slugs.items), by_slug);
-    for (size_t i = 0; i < slugs.n; i++)
-        if (tenant_is_away(db, slugs.items[i].tenant_id))
-            away[n++] = slugs.items[i].text;
+    registry_each_tenant(registry, add_tenant, &rows);
+    slugs = rows.items;
+    away = ARENA_ARRAY(call->arena, struct str, rows.n);
+    qsort(rows.items, rows.n, rows.size, by_slug);
+    for (size_t i = 0; i < rows.n; i++)
+        if (tenant_is_away(db, slugs[i].tenant_id))
+            away[n++] = slugs[i].text;
     return (struct list){ away, n };
 }
 
