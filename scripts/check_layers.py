@@ -17,7 +17,7 @@ from gate import files_in, line_at, run
 
 C_FILES_MAX = 40  # in one folder
 PUBLIC_MAX = 8  # headers of one room
-RINGS_LEFT = 25  # circles inside rooms that are still there; none may be added
+RINGS_LEFT = 19  # circles inside rooms that are still there; none may be added
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.M)
 CODE = re.compile(r"`([^`]+)`")
 SQL = re.compile(r'\bDB_(?:ROWS_)?QUERY\s*\(|\bDB_(?:RUN|INT|CHANGED)_FN\s*\(|\.(?:sql|sqlite|postgres)\s*=\s*[A-Z_]*\s*"')

@@ -135,12 +135,13 @@ int file_replace(const char *path, struct str bytes, struct error *err)
 
     (void)unlink(draft); /* left over from a crash */
     fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    r = fd < 0 || write_all(fd, bytes.data, bytes.len) != 0 || fsync(fd) != 0 ? -1 : 0;
-    if (fd >= 0 && close(fd) != 0)
-        r = -1;
-    if (r != 0 || rename(draft, path) != 0)
-        return fail(err, "write", path);
-    return file_sync_directory_of(path, err);
+    r = fd >= 0 && write_all(fd, bytes.data, bytes.len) == 0 && fsync(fd) == 0 &&
+                rename(draft, path) == 0
+            ? 0
+            : fail(err, "write", path);
+    if (fd >= 0)
+        (void)close(fd);
+    return r == 0 ? file_sync_directory_of(path, err) : r;
 }
 
 void datadir_init(struct datadir *d, const char *path, struct arena *arena)

@@ -27,8 +27,7 @@ int file_sync_directory_of(const char *path, struct error *err) MUST_CHECK;
 /* Deletes a draft and the files of SQLite beside it. */
 void file_discard(const char *draft);
 
-/* Creates or replaces a file (mode 0600) with these bytes; durable on return of 0. `errno` says why
- * not. */
+/* Creates or replaces a file (mode 0600) with these bytes; durable on return of 0. */
 int file_replace(const char *path, struct str bytes, struct error *err) MUST_CHECK;
 
 struct datadir {

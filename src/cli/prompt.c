@@ -112,7 +112,7 @@ int prompt_password(bool from_stdin, bool is_new, struct arena *arena, struct st
                     struct error *err)
 {
     struct termios shown;
-    struct str again;
+    struct str again = STR_NULL;
     int terminal, r;
 
     if (from_stdin)

@@ -126,6 +126,7 @@ int keyring_read(struct keyring *ring, const char *path, struct error *err)
 int keyring_write(const struct keyring *ring, size_t n, const char *path, struct error *err)
 {
     char text[TEXT_MAX + 1];
+    struct error why = { 0 };
     int r = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -135,9 +136,8 @@ int keyring_write(const struct keyring *ring, size_t n, const char *path, struct
                           sodium_base64_VARIANT_ORIGINAL);
         line[DIGITS] = '\n';
     }
-    if (file_replace(path, str_from(text, n * LINE_BYTES), NULL) != 0)
-        r = err_set(err, ERR_UNAVAILABLE, "cannot write the master key file '%s': %s", path,
-                    strerror(errno));
+    if (file_replace(path, str_from(text, n * LINE_BYTES), &why) != 0)
+        r = err_set(err, ERR_UNAVAILABLE, "the master key file: %s", why.text);
     sodium_memzero(text, sizeof(text));
     return r;
 }
