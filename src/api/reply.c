@@ -132,7 +132,7 @@ int call_refuse_input(struct api_call *call, struct error *err, struct problems 
 int call_refuse_body(struct api_call *call, struct error *err, const char *name, struct str value,
                      const char *sentence)
 {
-    const struct problem_step step = { .name = str_of(name) };
+    const struct path_step step = { .name = str_of(name) };
     struct problems *problems = problems_new(call->arena, "body");
 
     if (str_is_null(value))

@@ -122,8 +122,8 @@ void problems_report_json(struct problems *p, size_t position, const char *error
                               .ctx = problems_error_ctx(p->arena, str_of(error)) });
 }
 
-void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
-                       struct str input, const char *sentence)
+void problems_add_rule(struct problems *p, const struct path_step *path, size_t n, struct str input,
+                       const char *sentence)
 {
     struct path_step *steps;
     const struct path_step *at = p->at;
@@ -133,9 +133,8 @@ void problems_add_rule(struct problems *p, const struct problem_step *path, size
         return;
     steps = ARENA_ARRAY(p->arena, struct path_step, n);
     for (size_t i = 0; i < n; i++) {
-        steps[i] = (struct path_step){ .up = at, .index = path[i].index };
-        if (!path[i].is_index)
-            steps[i].name = path[i].name;
+        steps[i] = path[i];
+        steps[i].up = at;
         at = &steps[i];
     }
     add_item(p, at,
@@ -148,7 +147,7 @@ void problems_add_rule(struct problems *p, const struct problem_step *path, size
 void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,
                       struct str value, const char *sentence)
 {
-    const struct problem_step step = { .name = str_of(name) };
+    const struct path_step step = { .name = str_of(name) };
     struct str input = STR_NULL;
     BUF_SCOPED(text, PROBLEM_INPUT_MAX);
 

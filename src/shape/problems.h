@@ -39,7 +39,7 @@ struct problems {
     size_t list_len;
     bool strict;      /* members that a shape does not have are problems too, at any depth */
     bool may_miss;    /* a required member may be missing where another one of its object is there:
-                         what    an older server answers lacks the members that are newer */
+                         what an older server answers lacks the members that are newer */
     bool hides_input; /* the request holds a secret */
 };
 
@@ -48,15 +48,9 @@ struct problems *problems_new(struct arena *arena, const char *source);
 
 /* A rule beyond the table: type value_error, msg "Value error, <sentence>", ctx
  * {"error": sentence}, at the path of the shape being checked followed by the `n` elements of
- * `path` (names, or decimal indexes written as numbers when is_index). `input` is JSON text, or
- * STR_NULL to leave it out. */
-struct problem_step {
-    struct str name;
-    size_t index;
-    bool is_index;
-};
-void problems_add_rule(struct problems *p, const struct problem_step *path, size_t n,
-                       struct str input, const char *sentence);
+ * `path`, whose `up` is set here. `input` is JSON text, or STR_NULL to leave it out. */
+void problems_add_rule(struct problems *p, const struct path_step *path, size_t n, struct str input,
+                       const char *sentence);
 
 /* A value_error at the string member `name`, whose text is `value`, or null. */
 void rule_refuse_text(struct problems *problems, struct arena *arena, const char *name,

@@ -32,7 +32,7 @@ const char *const catalog_see_names[] = { "admin", "member", "nobody", NULL };
 static void check_value(void *value, struct arena *arena, struct problems *problems)
 {
     const struct value_set *set = value;
-    const struct problem_step step = { .name = STR_LIT("value") };
+    const struct path_step step = { .name = STR_LIT("value") };
 
     (void)arena;
     if (set->value.len > VALUE_MAX_BYTES)
@@ -55,8 +55,7 @@ static void refuse_repeated_keys(const char *member, const struct list *list, si
     for (size_t i = 0; i < list->n; i++) {
         struct str *key = (void *)((char *)list->items + i * size);
         const char *first = map_get(&seen, *key);
-        struct problem_step path[] = { { .name = str_of(member) },
-                                       { .index = i, .is_index = true } };
+        struct path_step path[] = { { .name = str_of(member) }, { .index = i } };
 
         if (first == NULL) {
             (void)map_put(&seen, *key, key);

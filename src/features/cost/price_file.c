@@ -61,9 +61,9 @@ struct walk {
 static void add_problem(const struct walk *w, const char *member, yyjson_val *value,
                         const char *sentence)
 {
-    const struct problem_step path[] = { { .name = STR_LIT("prices") },
-                                         { .name = w->model },
-                                         { .name = str_of(member) } };
+    const struct path_step path[] = { { .name = STR_LIT("prices") },
+                                      { .name = w->model },
+                                      { .name = str_of(member) } };
 
     problems_add_rule(w->problems, path, member == NULL ? 2 : 3,
                       json_write_short_text(value, PROBLEM_INPUT_MAX, w->arena), sentence);
@@ -194,10 +194,10 @@ static void check_unique(struct price_import *import, struct arena *arena,
     if (n > 0)
         qsort(keys, n, sizeof(*keys), by_key);
     for (size_t i = 0; i < n; i++) {
-        const struct problem_step path[] = {
+        const struct path_step path[] = {
             { .name = STR_LIT("prices") },
             { .name = STR_LIT("prices") },
-            { .is_index = true, .index = keys[i].index },
+            { .index = keys[i].index },
         };
 
         ordered[i] = entries[keys[i].index];
@@ -223,7 +223,7 @@ static void read_muster(const struct json_doc *doc, struct price_import *import,
     yyjson_val *list = member_of(doc->root, "prices");
 
     if (list == NULL)
-        problems_add_rule(problems, &(const struct problem_step){ .name = STR_LIT("prices") }, 1,
+        problems_add_rule(problems, &(const struct path_step){ .name = STR_LIT("prices") }, 1,
                           STR_NULL, "Should be an object with a list of prices under \"prices\"");
     else if (check_list(&r, &inner, &rows, list, &import->entries))
         check_unique(import, arena, problems);
@@ -232,7 +232,7 @@ static void read_muster(const struct json_doc *doc, struct price_import *import,
 void price_file_read(struct price_import *import, struct arena *arena, struct problems *problems)
 {
     static const char too_long[] = "Should have at most 20000 models";
-    const struct problem_step here = { .name = STR_LIT("prices") };
+    const struct path_step here = { .name = STR_LIT("prices") };
     struct walk w = { .arena = arena, .problems = problems };
     struct json_fault fault;
     struct json_doc doc;

@@ -35,7 +35,7 @@ static const char *read_amount(struct str json, int64_t *ret)
 static void refuse(struct problems *problems, const char *name, struct str json,
                    const char *sentence)
 {
-    const struct problem_step step = { .name = str_of(name) };
+    const struct path_step step = { .name = str_of(name) };
 
     problems_add_rule(problems, &step, 1, json.len > PROBLEM_INPUT_MAX ? STR_NULL : json, sentence);
 }

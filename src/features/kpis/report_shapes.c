@@ -146,8 +146,7 @@ static void add_points(struct business_breakdown *b, const struct map *names, st
     for (size_t i = 0; i < b->points.n; i++) {
         struct breakdown_row row = { 0 };
         const char *sentence = point_to_row(&points[i], &b->by, names, arena, &row);
-        struct problem_step path[] = { { .name = STR_LIT("points") },
-                                       { .index = i, .is_index = true } };
+        struct path_step path[] = { { .name = STR_LIT("points") }, { .index = i } };
 
         if (sentence == NULL) {
             rows[b->rows.n++] = row;
@@ -161,7 +160,7 @@ static void add_points(struct business_breakdown *b, const struct map *names, st
 
 static void normalise(void *value, struct arena *arena, struct problems *problems)
 {
-    static const struct problem_step at_slices = { .name = STR_INIT("slices") };
+    static const struct path_step at_slices = { .name = STR_INIT("slices") };
     struct business_breakdown *b = value;
     struct list slices = shape_parse_values(b->slices, arena);
     struct map names;

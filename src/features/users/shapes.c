@@ -69,7 +69,7 @@ static const char *user_rule_normal_email(struct str *email, struct arena *arena
  * another person in it. */
 static void check_user_patch(void *value, struct arena *arena, struct problems *problems)
 {
-    const struct problem_step step = { .name = STR_LIT("email_confirmed") };
+    const struct path_step step = { .name = STR_LIT("email_confirmed") };
     const struct user_patch *patch = value;
 
     (void)arena;

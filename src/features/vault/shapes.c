@@ -22,7 +22,7 @@ bool secret_is_name(struct str s)
 static void check_secret(void *value, struct arena *arena, struct problems *problems)
 {
     const struct secret_set *set = value;
-    const struct problem_step step = { .name = STR_LIT("value") };
+    const struct path_step step = { .name = STR_LIT("value") };
 
     (void)arena;
     if (set->value.len > SECRET_MAX_BYTES)

@@ -426,9 +426,8 @@ static void refuse_x(void *value, struct arena *arena, struct problems *problems
     (void)arena;
     if (str_eq_c(inner->key, "x"))
         problems_add_rule(problems,
-                          (struct problem_step[]){ { .name = STR_INIT("key") },
-                                                   { .index = 7, .is_index = true } },
-                          2, STR_LIT("\"x\""), "Not \"x\"");
+                          (struct path_step[]){ { .name = STR_INIT("key") }, { .index = 7 } }, 2,
+                          STR_LIT("\"x\""), "Not \"x\"");
 }
 
 static const struct field inner_fields[] = {
