@@ -216,8 +216,8 @@ static bool pass_event(void *ctx, const struct db_row *row)
     return reader->fn(reader->ctx, db_get_int(row, EVENT_COLUMN_NO), &event);
 }
 
-int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
-                      struct error *err)
+int events_step(struct db *db, const struct event_step *step, event_row_fn *fn, void *ctx,
+                struct error *err)
 {
     struct step_reader reader = { fn, ctx };
     const struct db_args args =
@@ -227,8 +227,8 @@ int store_events_step(struct db *db, const struct store_step *step, event_row_fn
     return db_exec(db, &select_step, args, pass_event, &reader, err);
 }
 
-int store_run_events_step(struct db *db, const struct store_run_step *step, event_row_fn *fn,
-                          void *ctx, struct error *err)
+int run_events_step(struct db *db, const struct run_events_step *step, event_row_fn *fn, void *ctx,
+                    struct error *err)
 {
     struct step_reader reader = { fn, ctx };
     const struct db_args args =

@@ -72,14 +72,14 @@ int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct ar
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);
 
 /* The rows of a tenant in a range of numbers, which are assigned in order of arrival. */
-struct store_step {
+struct event_step {
     int64_t tenant_id;
     int64_t after, until;    /* numbers: exclusive, inclusive */
     struct time_range range; /* of timestamps */
 };
 
 /* Some events of a run. */
-struct store_run_step {
+struct run_events_step {
     int64_t tenant_id, run_no;
     int64_t after; /* number of an event: exclusive */
     int64_t limit;
@@ -88,9 +88,9 @@ struct store_run_step {
 
 /* The events of a run after one of them, in order of arrival. ERR_DAMAGED before the first that
  * is, as below. */
-int store_run_events_step(struct db *db, const struct store_run_step *step, event_row_fn *fn,
-                          void *ctx, struct error *err) MUST_CHECK;
+int run_events_step(struct db *db, const struct run_events_step *step, event_row_fn *fn, void *ctx,
+                    struct error *err) MUST_CHECK;
 
 /* The events of a step, in order of arrival. */
-int store_events_step(struct db *db, const struct store_step *step, event_row_fn *fn, void *ctx,
-                      struct error *err) MUST_CHECK;
+int events_step(struct db *db, const struct event_step *step, event_row_fn *fn, void *ctx,
+                struct error *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /* commands.c - exports to standard output or a file. */
-#include "features/export/routes.h"
+#include "features/export/shapes.h"
 
 #include <errno.h>
 #include <stdio.h>

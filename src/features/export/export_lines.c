@@ -1,5 +1,5 @@
 /* export_lines.c - finds the rows of an export, in steps. */
-#include "features/export/export_lines.h"
+#include "features/export/export_run.h"
 
 #include "db/db.h"
 #include "db/row_sum.h"
@@ -9,7 +9,6 @@
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/shapes.h"
-#include "features/export/export_run.h"
 #include "shape/write.h"
 
 enum {
@@ -17,14 +16,13 @@ enum {
     STEP_LEAST = 16,          /* rows per step */
     STEP_FIRST = 512,
     STEP_MOST = 65536,
-    USAGE_PAGE = 1000,
     OVERDUE_MAX = 20, /* steps in a row that take too long, each half of the one before */
 };
 
 /* What is read of which numbers. */
 struct walk {
-    enum store_numbers of;
-    int (*read)(struct export_run *run, const struct store_step *step, struct error *err);
+    enum export_numbers of;
+    int (*read)(struct export_run *run, const struct event_step *step, struct error *err);
     struct number_range numbers;
 };
 
@@ -50,7 +48,7 @@ static bool shorten(struct export_run *run, int64_t *limit, const struct error *
 /* All rows of these numbers, in order. Steps grow while they yield little output. */
 static int walk(struct export_run *run, const struct walk *w, struct error *err)
 {
-    struct store_step all = { .tenant_id = run->job->tenant->id,
+    struct event_step all = { .tenant_id = run->job->tenant->id,
                               .after = w->numbers.after,
                               .until = w->numbers.until,
                               .range = run->job->range };
@@ -58,12 +56,12 @@ static int walk(struct export_run *run, const struct walk *w, struct error *err)
 
     run->place = (struct business_place){ 0 };
     while (all.after < all.until || !str_is_null(run->place.key)) {
-        struct store_step step = all;
+        struct event_step step = all;
         bool whole;
 
         run->n = 0;
         run->full = false;
-        whole = store_numbers_step(run->db, w->of, &all, n, &step.until, err) == 0 &&
+        whole = export_step_end(run, w->of, &all, n, &step.until, err) == 0 &&
                 w->read(run, &step, err) == 0;
         if (!whole && !shorten(run, &n, err))
             return -1;
@@ -92,79 +90,54 @@ static int widen(int64_t *limit, struct error *err)
     return 0;
 }
 
+/* Pages of as many rows as `read` takes, until one is not full. */
+static int walk_pages(struct export_run *run,
+                      int (*read)(struct export_run *run, int64_t limit, struct error *err),
+                      struct error *err)
+{
+    int64_t limit = STEP_FIRST, skipped;
+    bool more;
+
+    do {
+        run->n = 0;
+        run->full = false;
+        skipped = db_skipped(run->db);
+        more = true;
+        if (read(run, limit, err) != 0) {
+            if (!shorten(run, &limit, err))
+                return -1;
+            continue;
+        }
+        run->overdue = 0;
+        skipped = db_skipped(run->db) - skipped;
+        more = run->full || (int64_t)run->n + skipped == limit;
+        if (run->n > 0)
+            limit = grown(limit, run->full);
+        else if (more && widen(&limit, err) != 0)
+            return -1;
+    } while (export_flush_and_continue(run) && more);
+    return 0;
+}
+
 /* The events of one run, in order of arrival. */
 static int walk_run(struct export_run *run, struct error *err)
 {
     const struct export_job *job = run->job;
     struct event_log *log = run->source->events;
-    struct store_run_step step = { .tenant_id = job->tenant->id,
-                                   .range = job->range,
-                                   .limit = STEP_FIRST };
-    int64_t skipped;
-    bool more;
 
-    if (log->methods->find_run(log, run->db, step.tenant_id, job->run_id, &step.run_no, err) != 0)
+    if (log->methods->find_run(log, run->db, job->tenant->id, job->run_id, &run->run_no, err) != 0)
         return -1;
-    if (step.run_no == 0)
+    if (run->run_no == 0)
         return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
                        STR_ARG(job->run_id), STR_ARG(job->tenant->slug));
     run->part_bytes = RUN_PART_BYTES;
-    do {
-        run->n = 0;
-        run->full = false;
-        step.after = run->at;
-        skipped = db_skipped(run->db);
-        more = true;
-        if (store_run_events_step(run->db, &step, export_add_event, run, err) != 0) {
-            if (!shorten(run, &step.limit, err))
-                return -1;
-            continue;
-        }
-        run->overdue = 0;
-        skipped = db_skipped(run->db) - skipped;
-        more = run->full || (int64_t)run->n + skipped == step.limit;
-        if (run->n > 0)
-            step.limit = grown(step.limit, run->full);
-        else if (more && widen(&step.limit, err) != 0)
-            return -1;
-    } while (export_flush_and_continue(run) && more);
-    return 0;
+    return walk_pages(run, export_page_of_run, err);
 }
 
 static int walk_usage(struct export_run *run, struct error *err)
 {
-    const struct time_range range = run->job->range;
-    int64_t skipped;
-    bool more;
-
-    run->page = (struct llm_page){ .tenant_id = run->job->tenant->id,
-                                   .range = range,
-                                   .after = { range.since, 0, STR_LIT(""), STR_LIT("") },
-                                   .limit = USAGE_PAGE };
-    do {
-        run->n = 0;
-        skipped = db_skipped(run->db);
-        more = true;
-        if (store_llm_page(run->db, &run->page, export_add_usage, run, err) != 0) {
-            if (!shorten(run, &run->page.limit, err))
-                return -1;
-            continue;
-        }
-        run->overdue = 0;
-        skipped = db_skipped(run->db) - skipped;
-        more = (int64_t)run->n + skipped == run->page.limit;
-        if (run->n > 0)
-            run->page.limit = USAGE_PAGE;
-        else if (more && widen(&run->page.limit, err) != 0)
-            return -1;
-    } while (export_flush_and_continue(run) && more);
-    return 0;
-}
-
-/* Before the first line, when a failure still has its status. */
-static int find_last(struct export_run *run, enum store_numbers of, int64_t *ret, struct error *err)
-{
-    return store_numbers_last(run->db, of, run->job->tenant->id, ret, err);
+    run->after = (struct usage_place){ run->job->range.since, 0, STR_LIT(""), STR_LIT("") };
+    return walk_pages(run, export_page_of_usage, err);
 }
 
 /* The days are asked for after the last number: they have all that was stored by then. */
@@ -175,7 +148,7 @@ static int walk_events(struct export_run *run, struct error *err)
     struct number_ranges ranges;
     ARENA_SCOPED(arena);
 
-    if (find_last(run, NUMBERS_OF_EVENTS, &question.last, err) != 0 ||
+    if (export_last_number(run, NUMBERS_OF_EVENTS, &question.last, err) != 0 ||
         event_days_ranges(run->db, &question, &arena, &ranges, err) != 0)
         return -1;
     for (size_t i = 0; i < ranges.n && export_may_continue(run); i++) {
@@ -190,13 +163,12 @@ static int walk_events(struct export_run *run, struct error *err)
  * more than a reader may read at once: then from the beginning, in steps. */
 static int find_first_business(struct export_run *run, struct number_range *ret, struct error *err)
 {
-    const int64_t since = run->job->range.since;
     int64_t first = 1;
 
     ret->after = 0;
-    if (since == TIME_NULL)
+    if (run->job->range.since == TIME_NULL)
         return 0;
-    if (store_business_first(run->db, run->job->tenant->id, since, &first, err) != 0)
+    if (export_first_business(run, &first, err) != 0)
         return err->code == ERR_BUSY ? 0 : -1;
     ret->after = first == 0 ? ret->until : first - 1;
     return 0;
@@ -207,7 +179,7 @@ static int walk_business(struct export_run *run, struct error *err)
     struct walk values = { .of = NUMBERS_OF_BUSINESS, .read = export_step_values };
     struct walk breakdowns = { .of = NUMBERS_OF_BUSINESS, .read = export_step_breakdowns };
 
-    if (find_last(run, NUMBERS_OF_BUSINESS, &values.numbers.until, err) != 0 ||
+    if (export_last_number(run, NUMBERS_OF_BUSINESS, &values.numbers.until, err) != 0 ||
         find_first_business(run, &values.numbers, err) != 0 || walk(run, &values, err) != 0)
         return -1;
     breakdowns.numbers = values.numbers;

@@ -1,16 +1,44 @@
 /* export_run.h - an export that is being written; private to this folder.
  *
- * export_lines.c finds the rows, in steps; export_rows.c writes them as lines.
+ * export_lines.c reads all rows of a time range in steps; export_rows.c has the SQL, and writes
+ * rows as lines. Rows are numbered in the order of arrival. A step reads a tenant's rows in a range
+ * of numbers: short enough for one query, so that no statement stays open while a slow client
+ * receives the lines.
  */
 #pragma once
-#include "features/export/export_lines.h"
-#include "features/export/shapes.h"
-#include "features/export/store.h"
+#include "features/events/event_rows.h"
+#include "features/export/exports.h"
 #include "shape/json.h"
+
+struct db;
+struct price_book;
+
+struct export_source {
+    struct event_log *events;
+    struct prices *prices;
+    const atomic_bool *stopping;
+};
+
+/* Writes all lines to job->write(). 0 also when job->write() returned false because the client has
+ * gone; ERR_BUSY when `stopping` or job->cancelled became true; ERR_NOT_FOUND without the run. */
+int export_lines(struct export_job *job, const struct export_source *source, struct db *db,
+                 struct error *err) MUST_CHECK;
 
 enum {
     EXPORT_PART = 256 << 10,     /* bytes with which the step ends, and the most per write */
     EXPORT_LINES_MAX = 64 << 20, /* a step's output and its last line, which the request bounds */
+};
+
+/* Where a value (run and key) or a breakdown (run, metric and dimensions) is among the others;
+ * names as stored. A run may have reported any amount, so a step may end within it. */
+struct business_place {
+    int64_t run_no;
+    struct str key, dimensions;
+};
+
+struct usage_place {
+    int64_t timestamp, agent_id;
+    struct str run_id, model;
 };
 
 /* A breakdown whose cells are too many for one part: kept beyond its statement. */
@@ -27,16 +55,18 @@ struct export_run {
     const struct shape *shape; /* of a line */
     struct buf out;
     size_t part_bytes;
+    int64_t run_no;              /* of the only run whose events are read */
     int64_t at;                  /* number of the last row added */
     size_t n;                    /* rows of this step */
     unsigned overdue;            /* steps in a row that took too long and have no line */
     bool full;                   /* the step has enough output */
     bool closed;                 /* job->write() returned false */
     bool cut;                    /* a line did not fit into `out` */
-    struct business_place place; /* of the last row added, in `names` */
-    struct llm_page page;
-    struct price_book *book; /* of usage: the prices as they were at the beginning */
-    struct buf names[2];     /* of `place` or of page.after */
+    bool damaged;                /* a report's row does not match its checksum */
+    struct business_place place; /* of the last row added; its texts are in `names` */
+    struct usage_place after;    /* the same of usage */
+    struct price_book *book;     /* of usage: the prices as they were at the beginning */
+    struct buf names[2];
     struct long_breakdown rest;
 };
 
@@ -56,14 +86,31 @@ bool export_flush_and_continue(struct export_run *run);
 /* At the end. */
 void export_drop_rest(struct long_breakdown *rest);
 
-/* Rows as lines; false when the step has enough. */
-bool export_add_event(void *ctx, int64_t event_no, const struct stored_event *event);
-bool export_add_usage(void *ctx, const struct llm_cursor *place, const struct llm_line *line);
+enum export_numbers { NUMBERS_OF_EVENTS, NUMBERS_OF_BUSINESS };
 
-/* The rows of a step. */
-int export_step_events(struct export_run *run, const struct store_step *step,
+/* The tenant's greatest number, or a greater one; 0 without rows. */
+int export_last_number(struct export_run *run, enum export_numbers of, int64_t *ret,
                        struct error *err) MUST_CHECK;
-int export_step_values(struct export_run *run, const struct store_step *step,
+
+/* The number of a run before which none has a report in the time range, found by the time of each
+ * run's newest; 0: no run has any. */
+int export_first_business(struct export_run *run, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* The last number of a step of about `n` rows after all->after, at most all->until. Some of these
+ * rows may be other tenants'. */
+int export_step_end(struct export_run *run, enum export_numbers of, const struct event_step *all,
+                    int64_t n, int64_t *ret, struct error *err) MUST_CHECK;
+
+/* The rows of a step as lines, until it has enough. Of the run with number step->after only the
+ * values and breakdowns after run->place: nothing when its strings are null. */
+int export_step_events(struct export_run *run, const struct event_step *step,
                        struct error *err) MUST_CHECK;
-int export_step_breakdowns(struct export_run *run, const struct store_step *step,
+int export_step_values(struct export_run *run, const struct event_step *step,
+                       struct error *err) MUST_CHECK;
+int export_step_breakdowns(struct export_run *run, const struct event_step *step,
                            struct error *err) MUST_CHECK;
+
+/* Up to `limit` rows after the last one, as lines: events of run->run_no by arrival; usage by time,
+ * agent, run and model. */
+int export_page_of_run(struct export_run *run, int64_t limit, struct error *err) MUST_CHECK;
+int export_page_of_usage(struct export_run *run, int64_t limit, struct error *err) MUST_CHECK;

@@ -20,7 +20,7 @@
 #include "db/db.h"
 #include "db/row_sum.h"
 #include "features/access/registry.h"
-#include "features/export/export_lines.h"
+#include "features/export/export_run.h"
 #include "features/metrics.h"
 
 enum { NICENESS = 10 }; /* requests have priority */
@@ -29,7 +29,7 @@ struct exports {
     char *database;
     struct event_log *events;
     struct prices *prices;
-    int64_t max_us, wait_max_us;
+    int64_t max_us;
     atomic_bool stopping;
     struct lock lock;
     struct cond left;

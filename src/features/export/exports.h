@@ -28,7 +28,6 @@ struct export_job {
     const struct tenant_entry *tenant;
     struct time_range range;
     struct str run_id; /* of events: only this run's; STR_NULL: all */
-    int64_t asked_us;  /* raw clock: when the client asked */
     bool skip_damaged; /* leave out rows that do not match their checksums, rather than end */
 
     /* On the export's thread. Consumes the bytes of `part`; may block. False cancels the export. */

@@ -3,6 +3,7 @@
  * Thread-safe: tables are const.
  */
 #pragma once
+#include "cli/command.h"
 #include "shape/shape.h"
 
 enum business_kind { BUSINESS_VALUE, BUSINESS_BREAKDOWN };
@@ -27,7 +28,6 @@ struct llm_line {
     struct str cost_usd; /* null: no price */
     struct str price;
     struct opt_int price_id;
-    struct opt_int fresh; /* as in llm_counts; no member of the line */
 };
 
 enum export_format { EXPORT_NDJSON, EXPORT_CSV };
@@ -43,3 +43,5 @@ struct export_query {
 
 extern const struct shape business_line_shape, llm_line_shape, export_query_shape,
     events_export_query_shape;
+
+extern const struct command export_commands[];

@@ -1,5 +1,5 @@
 /* test_export_lines.c - an export is whole although a step of it took too long. */
-#include "features/export/export_lines.h"
+#include "features/export/export_run.h"
 
 #include "db/driver.h"
 #include "features/access/registry.h"

@@ -1,7 +1,0 @@
-/* routes.h - the routes and commands of this feature, for its feature.c. */
-#pragma once
-#include "api/route.h"
-#include "cli/command.h"
-
-extern const struct route export_routes[];
-extern const struct command export_commands[];
