@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "db/migrate.h"
+#include "db/servers.h"
 #include "features/access/tenants.h"
 #include "features/agents/agents_store.h"
 #include "features/events/event_log.h"
@@ -265,23 +266,33 @@ static inline void story_committed(struct story *s)
     free(items);
 }
 
-/* All of a transaction, through a connection that may fail. */
+static inline void story_roll_back(struct story *s, struct db *db)
+{
+    db_rollback(db);
+    s->log->methods->rolled_back(s->log);
+    s->n = s->n_committed;
+}
+
+/* All of a transaction, through a connection that may fail; once more after contention, as the
+ * writer does. */
 static inline int story_append(struct story *s, struct db *db, const struct story_event *events,
                                size_t n, struct error *err)
 {
     const struct event_log_methods *log = s->log->methods;
 
-    if (db_begin(db, err) != 0)
-        return -1;
-    if (story_add(s, db, events, n, err) != 0 || log->prepare(s->log, db, err) != 0 ||
-        db_commit(db, err) != 0) {
-        db_rollback(db);
-        log->rolled_back(s->log);
-        s->n = s->n_committed;
-        return -1;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (db_begin(db, err) != 0)
+            return -1;
+        if (story_add(s, db, events, n, err) == 0 && log->prepare(s->log, db, err) == 0 &&
+            db_commit(db, err) == 0) {
+            story_committed(s);
+            return 0;
+        }
+        story_roll_back(s, db);
+        if (!db_was_contended(db))
+            break;
     }
-    story_committed(s);
-    return 0;
+    return -1;
 }
 
 /* --- how it looks afterwards --- */
@@ -412,7 +423,11 @@ static inline void story_live(struct story *s)
 
         for (size_t i = 0; i < n; i++)
             events[i] = story_event(s);
-        story_must(story_add(s, s->db, events, n, &err), &err);
+        if (story_add(s, s->db, events, n, &err) != 0) { /* another call has changed its runs */
+            CHECK(db_was_contended(s->db));
+            story_roll_back(s, s->db);
+            return;
+        }
     }
     if (end < 90)
         story_must(log->prepare(s->log, s->db, &err), &err);
@@ -427,8 +442,6 @@ static inline void story_live(struct story *s)
         db_rollback(s->db);
         story_reopen(s);
     } else {
-        db_rollback(s->db);
-        log->rolled_back(s->log);
-        s->n = s->n_committed;
+        story_roll_back(s, s->db);
     }
 }

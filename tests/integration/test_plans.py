@@ -71,7 +71,7 @@ NOT_RUN_ON_CITUS = {
 
 LOOKED_AT = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
 
-RUNS = "features/events/run_slots.c"
+RUNS = "features/events/event_log_postgres.c"
 
 COMPARED = re.compile(r'"?(\w+)"?(?: COLLATE "C")?\s*(?:=|<>|<=|>=|<|>)\s*(?:ANY\s*\()?\$(\d+)')
 TUPLE = re.compile(r"\(([\w., ]+)\)\s*(?:=|<=|>=|<|>)\s*\(([$\w, ]+)\)")

@@ -10,20 +10,172 @@
 
 #include "base/mem.h"
 #include "base/thread.h"
+#include "base/uuid.h"
 #include "db/db.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
 #include "features/events/ids/id_table.h"
 #include "features/events/ids/ids.h"
-#include "features/events/run_cache.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"
 #include "features/metrics.h"
 
+/* --- runs in memory --- */
+
+enum {
+    CACHED_N = 8192,
+    TEXT_MAX = 2048, /* bytes of all strings of a run; runs with more are not cached */
+    STRINGS = 7,     /* list_strings(): six strings and a NULL */
+};
+
+/* A string that list_strings() does not list would stay in memory that is freed. */
+static_assert(
+    sizeof(struct run_state) == (STRINGS - 1) * sizeof(struct str) + 3 * sizeof(struct run_moment) +
+                                    2 * sizeof(struct opt_int) + 5 * sizeof(int64_t),
+    "struct run_state has changed: list a new string in list_strings(), then mend this sum");
+
+struct cached_run {
+    uint64_t hash;
+    int64_t tenant_id, run_no; /* run_no 0: free */
+    char run_id[UUID_TEXT_LEN];
+    struct run_state state; /* its strings are in `text` */
+    char *text;
+    size_t text_room;
+};
+
+/* Recently written runs: most events belong to a run that had another event a moment ago, whose
+ * number and state need not be read again. One place per hash, in which the newest run replaces the
+ * last. It is cleared when a transaction that put runs into it is rolled back, and when other code
+ * changes runs. */
+struct run_cache {
+    struct cached_run *slots; /* allocated with the first run */
+};
+
+/* `hash` is that of tenant and id together. */
+struct run_cache_key {
+    uint64_t hash;
+    int64_t tenant_id;
+    struct str run_id;
+};
+
+static void run_cache_done(struct run_cache *c)
+{
+    for (size_t i = 0; c->slots != NULL && i < CACHED_N; i++)
+        free(c->slots[i].text);
+    free(c->slots);
+}
+
+static void run_cache_clear(struct run_cache *c)
+{
+    for (size_t i = 0; c->slots != NULL && i < CACHED_N; i++)
+        c->slots[i].run_no = 0;
+}
+
+static void list_strings(struct run_state *s, struct str *ret[STRINGS])
+{
+    ret[0] = &s->workflow_run_id;
+    ret[1] = &s->error_type;
+    ret[2] = &s->error_message;
+    ret[3] = &s->closing_message;
+    ret[4] = &s->step_message;
+    ret[5] = &s->agent_version;
+    ret[6] = NULL;
+}
+
+/* Copies the strings of `s` to `text`, one after another, and points `s` to the copies. */
+static void move_strings(struct run_state *s, char *text)
+{
+    struct str *strings[STRINGS];
+
+    list_strings(s, strings);
+    for (size_t i = 0; strings[i] != NULL; i++) {
+        if (str_is_null(*strings[i]))
+            continue;
+        memcpy(text, strings[i]->data, strings[i]->len);
+        strings[i]->data = text;
+        text += strings[i]->len;
+    }
+}
+
+static size_t text_size(struct run_state s)
+{
+    struct str *strings[STRINGS];
+    size_t size = 0;
+
+    list_strings(&s, strings);
+    for (size_t i = 0; strings[i] != NULL; i++)
+        size += strings[i]->len;
+    return size;
+}
+
+/* NULL when the run is not cached. */
+static struct cached_run *find_cached(const struct run_cache *c, const struct run_cache_key *key)
+{
+    struct cached_run *p;
+
+    if (c->slots == NULL)
+        return NULL;
+    p = &c->slots[key->hash % CACHED_N];
+    if (p->run_no == 0 || p->hash != key->hash || p->tenant_id != key->tenant_id ||
+        !str_eq(str_from(p->run_id, UUID_TEXT_LEN), key->run_id))
+        return NULL;
+    return p;
+}
+
+static void run_cache_remove(struct run_cache *c, const struct run_cache_key *key)
+{
+    struct cached_run *p = find_cached(c, key);
+
+    if (p != NULL)
+        p->run_no = 0;
+}
+
+/* The run's number, and its state with strings in the arena; 0 when it is not cached. */
+static int64_t run_cache_get(const struct run_cache *c, const struct run_cache_key *key,
+                             struct arena *arena, struct run_state *ret)
+{
+    const struct cached_run *p = find_cached(c, key);
+
+    if (p == NULL)
+        return 0;
+    *ret = p->state;
+    move_strings(ret, arena_alloc(arena, text_size(*ret)));
+    return p->run_no;
+}
+
+static void run_cache_put(struct run_cache *c, const struct run_cache_key *key, int64_t run_no,
+                          const struct run_state *state)
+{
+    size_t size = text_size(*state);
+    struct cached_run *p;
+
+    if (c->slots == NULL)
+        c->slots = mem_new(CACHED_N * sizeof(*c->slots));
+    p = &c->slots[key->hash % CACHED_N];
+    assert(run_no > 0); /* 0 marks a free place */
+    p->run_no = 0;
+    if (size > TEXT_MAX || key->run_id.len != UUID_TEXT_LEN)
+        return;
+    if (size >= p->text_room) { /* never 0 bytes: empty strings need an address too */
+        free(p->text);
+        p->text_room = size + 1;
+        p->text = mem_new(p->text_room);
+    }
+    p->hash = key->hash;
+    p->tenant_id = key->tenant_id;
+    memcpy(p->run_id, key->run_id.data, UUID_TEXT_LEN);
+    p->state = *state;
+    ASSERT_ALWAYS(size < p->text_room);
+    move_strings(&p->state, p->text);
+    p->run_no = run_no;
+}
+
+/* --- the log --- */
+
 struct sqlite_log {
     struct event_log base;
     struct ids *ids;
-    struct run_cache *runs;
+    struct run_cache runs;
     int64_t next_event_no, next_run_no;           /* of the current transaction */
     int64_t committed_event_no, committed_run_no; /* after the last commit */
 };
@@ -211,7 +363,7 @@ static int open_slot(struct addition *a, struct run_slot *slot, struct error *er
     struct wanted w = { &select_run_id, slot->tenant_id, slot->run_id, false };
     struct state_reader reader = { a->arena, &slot->state };
 
-    slot->run_no = run_cache_get(a->log->runs, &key, a->arena, &slot->state);
+    slot->run_no = run_cache_get(&a->log->runs, &key, a->arena, &slot->state);
     metric_add(slot->run_no != 0 ? METRIC_RUN_CACHE_HITS : METRIC_RUN_CACHE_MISSES, 1);
     if (slot->run_no != 0)
         return 0;
@@ -290,7 +442,7 @@ static int save_run(struct addition *a, const struct run_slot *slot, struct erro
 {
     if (write_run(a, slot, err) != 0)
         return -1;
-    run_cache_put(a->log->runs,
+    run_cache_put(&a->log->runs,
                   &(struct run_cache_key){ slot->hash, slot->tenant_id, slot->run_id },
                   slot->run_no, &slot->state);
     return 0;
@@ -384,22 +536,22 @@ static void sqlite_rolled_back(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_rolled_back(l->ids);
-    run_cache_clear(l->runs);
+    run_cache_clear(&l->runs);
     l->next_event_no = l->committed_event_no;
     l->next_run_no = l->committed_run_no;
 }
 
 static void sqlite_forget(struct event_log *log)
 {
-    run_cache_clear(CONTAINER_OF(log, struct sqlite_log, base)->runs);
+    run_cache_clear(&CONTAINER_OF(log, struct sqlite_log, base)->runs);
 }
 
 static void sqlite_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
-    run_cache_remove(l->runs, &(struct run_cache_key){ ids_hash(l->ids, ID_RUN, tenant_id, run_id),
-                                                       tenant_id, run_id });
+    run_cache_remove(&l->runs, &(struct run_cache_key){ ids_hash(l->ids, ID_RUN, tenant_id, run_id),
+                                                        tenant_id, run_id });
 }
 
 static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
@@ -418,7 +570,7 @@ static void sqlite_free(struct event_log *log)
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
     ids_free(l->ids);
-    run_cache_free(l->runs);
+    run_cache_done(&l->runs);
     free(l);
 }
 
@@ -438,7 +590,6 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
     struct sqlite_log *l = NEW(struct sqlite_log);
 
     l->base.methods = &sqlite_methods;
-    l->runs = run_cache_new();
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
         db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
         db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {
