@@ -87,12 +87,3 @@ def test_the_work_of_a_body_is_bounded_by_its_bytes(tenant, encoding, name):
     post(tenant, encoding, path, body)
     used = tenant.server.processor_s() - before
     assert used < LEAST_S + MIB_S * len(body) / 2**20, (used, len(body))
-
-
-@pytest.mark.parametrize("encoding", [Protobuf, Json], ids=["protobuf", "json"])
-def test_scopes_with_long_names_are_told_apart(tenant, encoding):
-    whole, stem = trace(), "s" * 300
-    for scope in (f"{stem}a", f"{stem}b", f"{stem}a"):
-        post(tenant, encoding, "/v1/logs", encoding.logs([log(whole)], SERVICE, scope))
-    told = tenant.client.get(tenant.path(f"runs/{uuid.UUID(whole)}/events")).json()
-    assert told["run"]["event_count"] == 2

@@ -1,8 +1,7 @@
-/* intake.c - counts, texts and ids of a request's records, and whose they are. */
+/* intake.c - whose the records of a request are, and in which order they are stored. */
 #include "features/otlp/intake.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 #include "base/map.h"
 
@@ -22,13 +21,6 @@ void intake_drop(struct intake *in)
     buf_done(&in->scratch);
 }
 
-bool intake_count(struct intake *in)
-{
-    in->too_many = in->n_records == in->records_max;
-    in->n_records += !in->too_many;
-    return !in->too_many;
-}
-
 void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id, const char *flaw)
 {
     char hex[2 * OTLP_SPAN_BYTES];
@@ -36,94 +28,6 @@ void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id
 
     if (in->n_refused++ == 0)
         in->refusal = arena_printf(in->arena, "%s %.*s: %s", what, STR_ARG(digits), flaw);
-}
-
-struct intake_resource *intake_resource(struct intake *in, const struct otlp_resource *resource)
-{
-    const struct otlp_attributes *attributes = &resource->attributes;
-
-    if (in->resource.number != resource->number) {
-        in->resource = (struct intake_resource){ .number = resource->number };
-        known_find(attributes->items, attributes->n, &in->resource.known);
-    }
-    return &in->resource;
-}
-
-struct buf *intake_write(struct intake *in)
-{
-    buf_clear(&in->scratch);
-    in->scratch.max = in->bytes_max - in->bytes;
-    return &in->scratch;
-}
-
-struct str intake_keep(struct intake *in)
-{
-    struct str text = buf_str(&in->scratch);
-
-    if (in->scratch.overflown || !intake_repeat(in, text))
-        return STR_NULL;
-    return arena_copy(in->arena, text);
-}
-
-bool intake_repeat(struct intake *in, struct str text)
-{
-    const bool fits = text.len <= in->bytes_max - in->bytes;
-
-    in->bytes += fits ? text.len : 0;
-    return fits;
-}
-
-struct str intake_event_id(struct intake *in, const struct intake_origin *origin, const char *part)
-{
-    char trace[2 * OTLP_TRACE_BYTES], span[2 * OTLP_SPAN_BYTES];
-    struct str t = otlp_hex(&origin->trace, OTLP_TRACE_BYTES, trace);
-    struct str s = otlp_hex(&origin->span, OTLP_SPAN_BYTES, span), rest = str_of(part);
-    const struct str pieces[] = { STR_LIT("otlp:"), t, STR_LIT(":"), s, STR_LIT(":"), rest };
-    char *text = arena_alloc(in->arena, 64 + rest.len), *at = text;
-
-    for (size_t i = 0; i < COUNT_OF(pieces); i++) {
-        memcpy(at, pieces[i].data, pieces[i].len);
-        at += pieces[i].len;
-    }
-    return str_from(text, (size_t)(at - text));
-}
-
-struct str intake_run_id(struct intake *in, const struct otlp_id *trace)
-{
-    char hex[2 * OTLP_TRACE_BYTES], *text = arena_alloc(in->arena, UUID_TEXT_LEN);
-    bool valid = uuid_parse(otlp_hex(trace, OTLP_TRACE_BYTES, hex), text);
-
-    assert(valid);
-    (void)valid;
-    return str_from(text, UUID_TEXT_LEN);
-}
-
-struct str intake_cut(struct str text, size_t max)
-{
-    return str_is_null(text) ? text : utf8_cut(text, max);
-}
-
-struct str intake_source(struct intake *in, const struct known_values *known)
-{
-    struct str file = known_text(known, KNOWN_FILE);
-    int64_t line = known_count(known, KNOWN_LINE);
-
-    if (str_is_null(file))
-        return STR_LIT("");
-    file = utf8_cut(file, 230);
-    if (line < 0)
-        return file;
-    return arena_printf(in->arena, "%.*s:%lld", STR_ARG(file), (long long)line);
-}
-
-void intake_add_member(struct buf *out, const char *name, struct str value)
-{
-    if (value.len == 0 || out->len == 0) /* not even the brace fitted */
-        return;
-    buf_add_c(out, out->data[out->len - 1] == '{' ? "\"" : ",\"");
-    buf_add_c(out, name);
-    buf_add_c(out, "\":");
-    buf_add_json(out, value);
 }
 
 static struct str key_of(const struct otlp_id *trace, const struct otlp_id *span,

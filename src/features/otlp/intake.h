@@ -61,42 +61,13 @@ struct intake {
     struct rows usages;  /* of struct intake_usage */
     struct buf scratch;
     struct intake_resource resource;
-    struct str scope, scope_mark; /* the last long one, and its digest */
 };
 
 /* The members above the gap are set by the caller. */
 void intake_open(struct intake *in);
 
-/* Counts a record; false: beyond the maximum. */
-bool intake_count(struct intake *in);
-
 /* Refuses the record being read; `what` is "span" or "log record". */
 void intake_refuse(struct intake *in, const char *what, const struct otlp_id *id, const char *flaw);
-
-struct intake_resource *intake_resource(struct intake *in, const struct otlp_resource *resource);
-
-/* The scratch buffer, empty, which takes as much as there is room left for. intake_keep() copies
- * what was written there; STR_NULL: it did not fit. */
-struct buf *intake_write(struct intake *in);
-struct str intake_keep(struct intake *in);
-
-/* A text that was kept is stored once more; false: there is no room left for it. */
-bool intake_repeat(struct intake *in, struct str text);
-
-/* The event_id of a part of a record. */
-struct str intake_event_id(struct intake *in, const struct intake_origin *origin, const char *part);
-
-/* The trace's id as a UUID. */
-struct str intake_run_id(struct intake *in, const struct otlp_id *trace);
-
-/* At most `max` bytes, cut between two characters; STR_NULL stays so. */
-struct str intake_cut(struct str text, size_t max);
-
-/* FILE:LINE, or an empty text. */
-struct str intake_source(struct intake *in, const struct known_values *known);
-
-/* A member of an object that was begun by '{'; nothing for a null or empty value. */
-void intake_add_member(struct buf *out, const char *name, struct str value);
 
 /* Gives each event its agent: the one its span names, else that of the nearest span above it in
  * this request that names one, else the service; for an agent key with neither, the key's. Refuses

@@ -6,9 +6,10 @@
  * in any order, so a message whose fields need others of it, such as the spans of a resource, is
  * walked twice.
  */
+#include <math.h>
 #include <stddef.h>
 
-#include "features/otlp/json.h"
+#include "base/buf.h"
 #include "features/otlp/records.h"
 #include "features/otlp/wire.h"
 #include "shape/json.h"
@@ -403,6 +404,81 @@ static bool walk_wire(struct reader *r, const struct otlp_message *m, struct str
     return left;
 }
 
+/* --- JSON --- */
+
+static bool digits_to_number(struct str text, bool negative, uint64_t *ret)
+{
+    uint64_t limit = negative ? (uint64_t)INT64_MAX + 1 : UINT64_MAX, n = 0;
+
+    if (text.len == 0)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        uint64_t digit = (uint64_t)(unsigned char)text.data[i] - '0';
+
+        if (digit > 9 || n > (limit - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    *ret = negative ? 0 - n : n;
+    return true;
+}
+
+/* A 64-bit integer, signed or not, as its bits: a number or digits in a string. A whole number may
+ * be written with a fraction. False: it is anything else. */
+static bool json_integer(yyjson_val *value, uint64_t *ret)
+{
+    if (yyjson_is_int(value)) {
+        *ret = yyjson_get_uint(value);
+        return true;
+    }
+    if (yyjson_is_real(value)) {
+        double real = yyjson_get_real(value);
+
+        *ret = (uint64_t)(int64_t)(fabs(real) < 9007199254740992.0 ? real : 0);
+        return floor(real) == real && fabs(real) < 9007199254740992.0;
+    }
+    if (yyjson_is_str(value)) {
+        struct str text = json_str(value);
+        bool negative = text.len > 0 && text.data[0] == '-';
+
+        return digits_to_number(str_from(text.data + negative, text.len - negative), negative, ret);
+    }
+    return false;
+}
+
+/* Also "NaN" and the infinities. */
+static bool json_real(yyjson_val *value, double *ret)
+{
+    static const struct {
+        const char *name;
+        double value;
+    } names[] = { { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
+
+    if (yyjson_is_num(value)) {
+        *ret = yyjson_get_num(value);
+        return true;
+    }
+    for (size_t i = 0; yyjson_is_str(value) && i < COUNT_OF(names); i++)
+        if (str_eq_c(json_str(value), names[i].name)) {
+            *ret = names[i].value;
+            return true;
+        }
+    return false;
+}
+
+/* Also in the alphabet for URLs, and without padding. */
+static bool is_base64(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+              c == '+' || c == '/' || c == '-' || c == '_' || (c == '=' && i + 2 >= text.len)))
+            return false;
+    }
+    return true;
+}
+
 static const struct otlp_field *by_name(const struct otlp_message *m, struct str name)
 {
     for (const struct otlp_field *field = m->fields; field->tag != 0; field++)
@@ -444,14 +520,14 @@ static void take_json(struct reader *r, const struct otlp_field *field, yyjson_v
             break;
         }
         item.text = json_str(value);
-        if (field->type == BYTES && !otlp_is_base64(item.text))
+        if (field->type == BYTES && !is_base64(item.text))
             expected = "bytes in base64";
         else if (field->type == TRACE_ID || field->type == SPAN_ID)
             item.text = take_id(r, item.text);
         break;
     case NUMBER:
     case TIME:
-        if (!otlp_json_integer(value, &item.number))
+        if (!json_integer(value, &item.number))
             expected = "a 64-bit integer, as a number or as digits in a string";
         break;
     case BOOL:
@@ -460,7 +536,7 @@ static void take_json(struct reader *r, const struct otlp_field *field, yyjson_v
             expected = "true or false";
         break;
     case REAL:
-        if (!otlp_json_real(value, &item.real))
+        if (!json_real(value, &item.real))
             expected = "a number, or \"NaN\", \"Infinity\" or \"-Infinity\"";
         break;
     default: /* messages, which are checked when they are read */
@@ -526,6 +602,84 @@ static void read_message(struct reader *r, const struct otlp_message *m,
         r->flaw = flaw;
 }
 
+/* The index after the string that begins at `at`. */
+static size_t skip_string(struct str text, size_t at)
+{
+    for (at++; at < text.len && text.data[at] != '"'; at++)
+        if (text.data[at] == '\\')
+            at++;
+    return at < text.len ? at + 1 : text.len;
+}
+
+/* A copy of the text in which every value beyond JSON_DEPTH_MAX levels is an empty string, so that
+ * one attribute that is nested too deeply costs its own record and not the request: no nested value
+ * of OTLP is a string, so it is refused as malformed. STR_NULL: nothing is that deep. */
+static struct str json_flatten(struct str text, struct arena *arena)
+{
+    char *copy = arena_alloc(arena, text.len + 2);
+    size_t depth = 0, n = 0;
+    bool cut = false;
+
+    for (size_t at = 0; at < text.len;) {
+        char c = text.data[at];
+        size_t end = c == '"' ? skip_string(text, at) : at + 1;
+        bool opens = c == '{' || c == '[', closes = (c == '}' || c == ']') && depth > 0;
+
+        if (opens && ++depth == JSON_DEPTH_MAX + 1) {
+            copy[n++] = '"'; /* the value has at least two bytes, so the copy is not longer */
+            copy[n++] = '"';
+            cut = true;
+        }
+        if (depth <= JSON_DEPTH_MAX) {
+            memcpy(copy + n, text.data + at, end - at);
+            n += end - at;
+        }
+        depth -= closes;
+        at = end;
+    }
+    return cut ? str_from(copy, n) : STR_NULL;
+}
+
+/* The member or element of a container that holds the value, which may be that itself. Children of
+ * a container lie behind it in memory, in order. */
+static yyjson_val *child_with(yyjson_val *container, const yyjson_val *value, struct buf *path)
+{
+    yyjson_val *child, *key;
+    size_t i, n;
+
+    if (yyjson_is_arr(container)) {
+        yyjson_arr_foreach(container, i, n, child)
+        {
+            if (value < unsafe_yyjson_get_next(child)) {
+                buf_printf(path, "[%zu]", i);
+                return child;
+            }
+        }
+        return NULL;
+    }
+    yyjson_obj_foreach(container, i, n, key, child)
+    {
+        if (value < unsafe_yyjson_get_next(child)) {
+            buf_add_c(path, path->len > 0 ? "." : "");
+            buf_add(path, json_str(key));
+            return child;
+        }
+    }
+    return NULL;
+}
+
+/* The path from the root to a value in it: "resourceSpans[0].scopeSpans[1].spans"; of the root,
+ * "the body". */
+static struct str json_path(yyjson_val *root, const yyjson_val *value, struct arena *arena)
+{
+    yyjson_val *at = root;
+    BUF_SCOPED(out, KIB(4));
+
+    while (at != NULL && at != value)
+        at = child_with(at, value, &out);
+    return out.len == 0 ? STR_LIT("the body") : arena_copy(arena, buf_str(&out));
+}
+
 static enum otlp_result refuse(const struct otlp_sink *sink, struct str why)
 {
     if (sink->why != NULL)
@@ -540,7 +694,7 @@ static bool parse(const struct otlp_sink *sink, struct str body, struct json_doc
 
     if (json_read(body, sink->arena, ret, &fault) == 0)
         return true;
-    flat = otlp_json_flatten(body, sink->arena);
+    flat = json_flatten(body, sink->arena);
     if (!str_is_null(flat) && json_read(flat, sink->arena, ret, &fault) == 0)
         return true;
     (void)refuse(sink, arena_printf(sink->arena, "%s at character %zu", fault.error, fault.at));
@@ -566,7 +720,7 @@ enum otlp_result otlp_read(enum otlp_records what, enum otlp_encoding encoding, 
     read_message(&r, &requests[what], &node);
     if (r.wrong == NULL)
         return r.result;
-    at = otlp_json_path(doc.root, r.wrong, sink->arena);
+    at = json_path(doc.root, r.wrong, sink->arena);
     return refuse(sink, arena_printf(sink->arena, "%.*s should be %s", STR_ARG(at), r.expected));
 }
 

@@ -270,3 +270,37 @@ TEST(the_preferred_name_of_an_attribute_wins_whatever_their_order)
     CHECK(str_is_null(known_text(&known, KNOWN_AGENT)));
     CHECK_INT(known_count(&known, KNOWN_MODEL), -1);
 }
+
+/* What ends too early, is too large or has no such type. */
+TEST(malformed_protobuf_is_refused)
+{
+#define BYTES(text) { text, sizeof(text) - 1 }
+    static const struct {
+        const char *data;
+        size_t len;
+    } bad[] = {
+        BYTES("\x08"),
+        BYTES("\x08\x80"),
+        BYTES("\x0a\x05hi"),
+        BYTES("\x09\x01\x02"),
+        BYTES("\x0d\x01\x02"),
+        BYTES("\x0b"),
+        BYTES("\x0c"),
+        BYTES("\x00\x01"),
+        BYTES("\x0e\x01"),
+        BYTES("\x80"),
+        BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+        BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
+        BYTES("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+    };
+    struct seen seen;
+
+    seen_init(&seen, 1);
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        CHECK_INT(read_spans(OTLP_PROTOBUF, str_from(bad[i].data, bad[i].len), &seen),
+                  OTLP_MALFORMED);
+    CHECK_INT(read_spans(OTLP_PROTOBUF,
+                         str_from("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11), &seen),
+              OTLP_READ);
+    seen_done(&seen);
+}
