@@ -1,7 +1,6 @@
 """Exports: all of a time range as NDJSON or CSV, streamed, of one tenant only."""
 
 import csv
-import http.client
 import io
 import json
 import re
@@ -462,27 +461,3 @@ def test_the_command_writes_what_the_api_sends(server, tenant, tmp_path):
     ):
         done = server.run("export", "llm", *words)
         assert (done.returncode, done.stdout) == (status, "") and done.stderr
-
-
-@pytest.mark.same_threads
-def test_the_command_exports_without_a_server(own_server):
-    tenant = own_server.add_tenant()
-    batch(tenant, [tenant.event(message="m" * 3000) for _ in range(300)])
-    body = export(tenant, "events").body
-    own_server.stop()
-    said = own_server.cli("export", "events", "--tenant", tenant.slug, "--range", "all")
-    assert said.encode() == body
-    own_server.start()
-
-
-@pytest.mark.same_threads
-def test_http_client_notices_a_body_cut_short():
-    """What the test of the stop relies on: a missing last chunk is an error to a client."""
-    ours, theirs = socket.socketpair()
-    theirs.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-    theirs.close()
-    response = http.client.HTTPResponse(ours)
-    response.begin()
-    with pytest.raises(http.client.IncompleteRead):
-        response.read()
-    ours.close()

@@ -68,13 +68,6 @@ def test_a_narrative_is_read_from_its_end_without_gap_or_repeat(tenant, story, l
     assert all(len(page["events"]) == limit for page in got[:-1])
 
 
-def test_without_a_limit_the_end_has_all_events_and_says_so(tenant, story):
-    run, events = story
-    page = read(tenant, run, from_end="true")
-    assert ids(page["events"]) == ids(events)
-    assert page["next"] is None
-
-
 def is_error(event):
     return event["event"] == "failed" or event["level"].lower() in ("error", "critical")
 
@@ -173,13 +166,6 @@ def test_a_timeline_tells_24_categories_apart(tenant):
     told = timeline_of(tenant, run)
     assert [lane["category"] for lane in told["lanes"]] == [f"c{n:02}" for n in range(24)]
     assert (told["events"], told["other_events"]) == (90, 18)
-
-
-def test_one_event_is_a_timeline(tenant):
-    run = str(uuid.uuid4())
-    add(tenant, [step(tenant, run, 0)])
-    (lane,) = timeline_of(tenant, run)["lanes"]
-    assert (lane["events"], len(lane["ticks"])) == (1, 1)
 
 
 def test_the_timeline_of_another_tenants_run_is_404(tenant, story, server):

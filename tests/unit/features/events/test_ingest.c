@@ -199,42 +199,6 @@ TEST(an_event_id_is_accepted_once_whatever_else_differs)
     world_done(&w);
 }
 
-TEST(the_cap_lets_in_exactly_as_many_agents_as_the_plan_allows)
-{
-    struct world w;
-
-    world_init(&w, -1, ERR_NONE);
-    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 b/r/2 a/r/3")), "AAA");
-    CHECK_STR(str_of(deliver(&w, 0, "c/r/4 d/r/5 c/r/6 e/r/7 b/r/8")), "ACACA");
-    CHECK_STR(str_of(deliver(&w, 0, "d/r/9")), "C");
-    CHECK_STR(str_of(deliver(&w, 1, "d/r/1 e/r/2 f/r/3 g/r/4")), "AAAC"); /* each tenant its own */
-    CHECK_INT(temp_db_int(w.reader, &count_agents, DB_NO_ARGS), 2 * CAP);
-    world_done(&w);
-}
-
-/* As an operator does it: in the database, and then all writers are to look again. */
-static void enable(struct world *w, const char *agent, bool enabled)
-{
-    int64_t agent_id;
-
-    CHECK(agents_enable(w->real, w->tenants[0].id, str_of(agent), enabled, &agent_id, NULL) == 0);
-    agent_cache_changed(w->cache, w->tenants[0].id, agent_id);
-}
-
-TEST(a_disabled_agents_events_are_rejected_even_as_duplicates)
-{
-    struct world w;
-
-    world_init(&w, -1, ERR_NONE);
-    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 b/r/2")), "AA");
-    enable(&w, "a", false);
-    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3 b/r/4 b/r/2")), "XXAD");
-    CHECK_INT(temp_db_int(w.reader, &count_events, DB_NO_ARGS), 3);
-    enable(&w, "a", true);
-    CHECK_STR(str_of(deliver(&w, 0, "a/r/1 a/r/3")), "DA");
-    world_done(&w);
-}
-
 /* Whichever call fails, a request's events are stored whole or not at all. */
 TEST(a_request_is_all_or_nothing_whichever_call_fails)
 {

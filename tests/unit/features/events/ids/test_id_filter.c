@@ -42,24 +42,6 @@ static void write_and_map(struct id_filter *f, const char *path, struct id_filte
     CHECK(id_filter_map(ret, path, id_filter_size(f), TAG));
 }
 
-TEST(a_filter_in_a_file_answers_as_the_one_in_memory)
-{
-    static const size_t sizes[] = { 1, 250, 2559, 10000, 24576, N }; /* one has 1024 blocks */
-
-    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
-        char path[TEMP_DB_URL_MAX];
-        struct id_filter f, mapped;
-
-        (void)snprintf(path, sizeof(path), "%s", temp_path());
-        fill(&f, sizes[s]);
-        write_and_map(&f, path, &mapped);
-        CHECK_INT(passes(&mapped, 1, (int)sizes[s]), sizes[s]);
-        CHECK_INT(passes(&mapped, 2, 20000), passes(&f, 2, 20000));
-        id_filter_done(&mapped);
-        id_filter_done(&f);
-    }
-}
-
 /* Changes one byte of a file. */
 static void flip(const char *path, off_t at)
 {
@@ -138,27 +120,6 @@ TEST(a_damaged_block_rules_nothing_out_whenever_it_is_damaged)
     id_filter_done(&f);
 }
 
-TEST(blocks_that_changed_places_are_damaged)
-{
-    char path[TEMP_DB_URL_MAX], block[BLOCK_BYTES];
-    struct id_filter f, mapped;
-    int fd;
-
-    (void)snprintf(path, sizeof(path), "%s", temp_path());
-    fill(&f, N);
-    write_and_map(&f, path, &mapped);
-    id_filter_done(&mapped);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    CHECK(fd >= 0 && pread(fd, block, sizeof(block), 2 * BLOCK_BYTES) == (ssize_t)sizeof(block));
-    CHECK(pwrite(fd, block, sizeof(block), 3 * BLOCK_BYTES) == (ssize_t)sizeof(block));
-    (void)close(fd);
-    CHECK(id_filter_map(&mapped, path, id_filter_size(&f), TAG));
-    CHECK_INT(passes(&mapped, 1, N), N);
-    CHECK(mapped.damaged);
-    id_filter_done(&mapped);
-    id_filter_done(&f);
-}
-
 /* --- of an index --- */
 
 /* Files beside the world's database whose names have `part`. */
@@ -197,19 +158,6 @@ static void grow_in_steps(struct id_world *w)
         id_world_grow(w, 400);
     id_world_settle(w);
     CHECK(count_merged(w) > 1);
-}
-
-TEST(each_merged_segment_has_one_file_and_nothing_else_has)
-{
-    struct id_world w;
-
-    grow_in_steps(&w);
-    CHECK_INT(files_with(&w, "-filter-", false), count_merged(&w));
-    id_world_check_all(&w);
-    id_world_reopen(&w);
-    CHECK_INT(files_with(&w, "-filter-", false), count_merged(&w));
-    id_world_check_all(&w);
-    id_world_done(&w);
 }
 
 /* After a backup was restored, or a power cut. */
@@ -254,53 +202,4 @@ TEST(a_damaged_file_is_given_up_and_made_again_at_the_start)
     CHECK_INT(files_with(&w, "-filter-", false), count_merged(&w));
     id_world_check_all(&w);
     id_world_done(&w);
-}
-
-/* A copy of the database, as a backup is: from here on their ids differ. */
-static void fork_world(struct id_world *w, struct id_world *ret)
-{
-    struct error err = { 0 };
-
-    *ret = *w;
-    ret->random = (struct random){ 99 };
-    ret->keys = malloc(ID_WORLD_MAX * sizeof(uint64_t));
-    memcpy(ret->keys, w->keys, w->n * sizeof(uint64_t));
-    ret->ids = NULL;
-    id_must(db_checkpoint(w->db, &err), &err);
-    (void)snprintf(ret->url, sizeof(ret->url), "%s", temp_db_new());
-    temp_db_copy(w->url + strlen("sqlite:"), ret->url + strlen("sqlite:"));
-    ret->db = temp_db_open(ret->url, DB_WRITER);
-    id_world_reopen(ret);
-}
-
-/* Of a database that went on from an older backup: the numbers of segments come again. */
-TEST(a_file_of_another_history_is_not_believed)
-{
-    struct id_world w, other;
-    int swapped = 0;
-
-    id_world_init(&w, 500, 8);
-    id_world_grow(&w, 400);
-    fork_world(&w, &other);
-    for (int i = 0; i < 60; i++) {
-        id_world_grow(&w, 400);
-        id_world_grow(&other, 400);
-    }
-    id_world_settle(&w);
-    id_world_settle(&other);
-    for (int no = 1; no < 200; no++) {
-        char from[2 * TEMP_DB_URL_MAX], into[2 * TEMP_DB_URL_MAX];
-
-        (void)snprintf(from, sizeof(from), "%s-filter-%d", other.url + strlen("sqlite:"), no);
-        (void)snprintf(into, sizeof(into), "%s-filter-%d", w.url + strlen("sqlite:"), no);
-        if (access(from, F_OK) != 0 || access(into, F_OK) != 0)
-            continue;
-        CHECK(rename(from, into) == 0);
-        swapped++;
-    }
-    CHECK(swapped > 1);
-    id_world_reopen(&w);
-    id_world_check_all(&w);
-    id_world_done(&w);
-    id_world_done(&other);
 }

@@ -1,69 +1,9 @@
-/* test_id_segment.c - the parts of the index of ids: table, filter and segments. */
+/* test_id_segment.c - the parts of the index of ids: filter, segments and their merges. */
 #include "base/base.h"
 #include "base/mem.h"
 #include "features/events/ids/id_segment.h"
 #include "unit/random.h"
 #include "unit/temp_db.h"
-
-enum { HASHES = 300 };
-
-/* One to three numbers under each hash. */
-static void fill_table(struct id_table *t, uint64_t step)
-{
-    for (int64_t i = 0; i < HASHES; i++)
-        for (int64_t k = 0; k <= i % 3; k++)
-            id_table_add(t, (uint64_t)i * step, 1 + i * 3 + k);
-}
-
-static int64_t sum_under(const struct id_table *t, uint64_t hash)
-{
-    int64_t sum = 0, number;
-    size_t at = 0;
-
-    while ((number = id_table_next(t, hash, &at)) != 0)
-        sum += number;
-    return sum;
-}
-
-TEST(a_table_gives_every_number_under_a_hash_and_no_other)
-{
-    static const uint64_t steps[] = { 1, 64, 0x9e3779b97f4a7c15U }; /* neighbours, one place, any */
-
-    for (size_t s = 0; s < COUNT_OF(steps); s++) {
-        struct id_table t = { 0 };
-
-        CHECK_INT(sum_under(&t, 5), 0);
-        for (int round = 0; round < 2; round++) { /* the second time in memory that was used */
-            fill_table(&t, steps[s]);
-            CHECK_INT(t.n, HASHES * 2);
-            for (int64_t i = 0; i < HASHES; i++)
-                CHECK_INT(sum_under(&t, (uint64_t)i * steps[s]),
-                          (i % 3 + 1) * (1 + i * 3) + (i % 3 == 2 ? 3 : i % 3));
-            CHECK_INT(sum_under(&t, HASHES * steps[s]), 0);
-            id_table_clear(&t);
-            CHECK_INT(t.n, 0);
-        }
-        id_table_done(&t);
-    }
-}
-
-TEST(a_table_copies_each_entry_once)
-{
-    struct id_entry entries[1000];
-    struct id_table t = { 0 };
-    int64_t sum = 0;
-
-    id_table_copy(&t, entries); /* nothing */
-    for (int64_t i = 1; i <= 1000; i++)
-        id_table_add(&t, (uint64_t)i % 7, i);
-    id_table_copy(&t, entries);
-    for (size_t i = 0; i < COUNT_OF(entries); i++) {
-        CHECK(entries[i].hash == (uint64_t)entries[i].number % 7);
-        sum += entries[i].number;
-    }
-    CHECK_INT(sum, 1000 * 1001 / 2);
-    id_table_done(&t);
-}
 
 TEST(a_filter_misses_nothing_and_is_seldom_wrong)
 {
@@ -90,19 +30,6 @@ TEST(a_filter_misses_nothing_and_is_seldom_wrong)
         id_filter_done(&f);
         id_filter_done(&loaded);
     }
-}
-
-TEST(a_filter_of_no_possible_size_is_refused)
-{
-    static const size_t sizes[] = { 0, 1, 63, 65, 127 };
-    char bytes[128] = "";
-    struct id_filter f = { 0 };
-
-    for (size_t i = 0; i < COUNT_OF(sizes); i++)
-        CHECK(!id_filter_load(&f, bytes, sizes[i]));
-    CHECK(id_filter_load(&f, bytes, 64));
-    CHECK(!id_filter_maybe(&f, 1));
-    id_filter_done(&f);
 }
 
 /* --- segments --- */
