@@ -353,8 +353,8 @@ static inline void story_write_actual(struct story *s, int tenant, int64_t run_n
     struct arena arena;
 
     arena_init(&arena);
-    story_must(store_run(s->db, s->tenant_ids[tenant], run_no, &arena, &row, &err), &err);
-    story_must(store_run_events(s->db, s->tenant_ids[tenant], run_no, &arena, &events, &err), &err);
+    story_must(runs_get(s->db, s->tenant_ids[tenant], run_no, &arena, &row, &err), &err);
+    story_must(run_events(s->db, s->tenant_ids[tenant], run_no, &arena, &events, &err), &err);
     head.event.run_id = arena_printf(&arena, "3f2b8c1e-9a4d-4e6f-8b7a-%012d", run);
     head.event.agent_name = row.agent_name;
     for (size_t i = 0; i < events.n; i++)

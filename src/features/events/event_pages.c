@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "db/lists.h"
 #include "db/row_sum.h"
 #include "features/events/event_rows.h"
@@ -29,17 +28,15 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
 #define BEYOND(than) " AND (k.seq, k.timestamp, k.event_no) " than " ($3, $4, $5)"
 #define SORTED(of, way) " ORDER BY " of "seq" way ", " of "timestamp" way ", " of "event_no" way
 
-/* Which events a page has: $7 is steps_only. */
-#define STEPS " AND (CAST($7 AS BIGINT) = 0 OR k.event = 3)"
-/* The same for events up to a place, $9 to $11: $12 is a pattern, $13 a level (null: any), $14 a
+/* The events of a page up to a place, $8 to $10: $11 is a pattern, $12 a level (null: any), $13 a
  * category. Only the beginning of a text is searched, as in the list of runs. */
-#define HAS_PART(text) "LOWER(SUBSTR(" text ", 1, 1000)) LIKE LOWER(CAST($12 AS TEXT)) ESCAPE '!'"
+#define HAS_PART(text) "LOWER(SUBSTR(" text ", 1, 1000)) LIKE LOWER(CAST($11 AS TEXT)) ESCAPE '!'"
 #define MATCHING(until)                                                                            \
-    STEPS " AND (k.seq, k.timestamp, k.event_no) " until " ($9, $10, $11)"                         \
-    " AND (CAST($14 AS TEXT) IS NULL OR k.category = $14)"                                         \
-    " AND (CAST($13 AS BIGINT) IS NULL OR " EVENT_IS_ERROR                                         \
-    " OR (CAST($13 AS BIGINT) = 0 AND " EVENT_IS_WARNING "))"                                      \
-    " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("k.message") " OR " HAS_PART("k.error_type")    \
+    " AND (k.seq, k.timestamp, k.event_no) " until " ($8, $9, $10)"                         \
+    " AND (CAST($13 AS TEXT) IS NULL OR k.category = $13)"                                         \
+    " AND (CAST($12 AS BIGINT) IS NULL OR " EVENT_IS_ERROR                                         \
+    " OR (CAST($12 AS BIGINT) = 0 AND " EVENT_IS_WARNING "))"                                      \
+    " AND (CAST($11 AS TEXT) IS NULL OR " HAS_PART("k.message") " OR " HAS_PART("k.error_type")    \
     " OR " HAS_PART("k.error_message") " OR " HAS_PART("k.category") " OR " HAS_PART("k.source") ")"
 
 #define SIZE_OF(text) "COALESCE(octet_length(k." text "), 0)"
@@ -53,7 +50,7 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     OF_EXTENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6) s"                                 \
     " CROSS JOIN events e ON e.event_no = s.no"                                                    \
     " CROSS JOIN agents a ON a.agent_id = e.agent_id"                                                      \
-    " WHERE CAST($8 AS BIGINT) > 0"
+    " WHERE CAST($7 AS BIGINT) > 0"
 #define PAGE_POSTGRES(than, which, way)                                                            \
     "WITH page AS (SELECT " KEY_POSTGRES                                                           \
     OF_EVENTS BEYOND(than) which SORTED("k.", way) " LIMIT $6), sized AS (SELECT event_no, seq,"   \
@@ -61,15 +58,15 @@ enum { SCAN_MAX = 10000 }; /* events whose texts a page with a filter looks at *
     " SELECT " EVENT_READ_POSTGRES ", e.event_no FROM sized s"                                     \
     " JOIN events e ON e.tenant_id = $1 AND e.event_no = s.event_no"                               \
     " JOIN agents a ON a.tenant_id = e.tenant_id AND a.agent_id = e.agent_id"                      \
-    " WHERE s.before <= $8" SORTED("s.", way)
+    " WHERE s.before <= $7" SORTED("s.", way)
 
 static const struct db_query select_page = {
-    .sqlite = PAGE_SQLITE(">", STEPS, ""),
-    .postgres = PAGE_POSTGRES(">", STEPS, ""),
+    .sqlite = PAGE_SQLITE(">", "", ""),
+    .postgres = PAGE_POSTGRES(">", "", ""),
 };
 static const struct db_query select_page_from_end = {
-    .sqlite = PAGE_SQLITE("<", STEPS, " DESC"),
-    .postgres = PAGE_POSTGRES("<", STEPS, " DESC"),
+    .sqlite = PAGE_SQLITE("<", "", " DESC"),
+    .postgres = PAGE_POSTGRES("<", "", " DESC"),
 };
 static const struct db_query select_matching = {
     .sqlite = PAGE_SQLITE(">", MATCHING("<="), ""),
@@ -86,12 +83,19 @@ static const struct db_query select_short = {
               " AND e.event_no < x.first_event_no + x.n"
               " JOIN agents a ON a.agent_id = e.agent_id"
               " WHERE x.run_no = $2 AND e.tenant_id = $1 ORDER BY x.first_event_no, e.event_no",
-    .postgres = PAGE_POSTGRES(">", STEPS, ""),
+    .postgres = PAGE_POSTGRES(">", "", ""),
 };
-/* Steps of several runs, $2 (db_id_list()), as PAGE_POSTGRES() has those of one: $3 is the most of a run,
- * $4 the bytes of all. LATERAL looks up one run, and one event, after the other, whatever is known about
- * the tables. */
+/* Steps of several runs, $2 (db_id_list()), as a page has those of one: $3 is the most of a run, which the
+ * other runs together do not exceed, $4 the bytes of all. LATERAL looks up one run, and one event, after the
+ * other, whatever is known about the tables. */
 static const struct db_query select_steps = {
+    .sqlite = "SELECT " EVENT_READ_SQLITE ", e.event_no, s.place FROM (SELECT j.key AS place, k.event_no AS no"
+              " FROM json_each($2) j CROSS JOIN run_extents x ON x.run_no = j.value"
+              " CROSS JOIN events k ON k.event_no >= x.first_event_no AND k.event_no < x.first_event_no + x.n"
+              " WHERE k.tenant_id = $1 AND k.event = 3"
+              " ORDER BY j.key, k.seq, k.timestamp, k.event_no LIMIT $3) s"
+              " CROSS JOIN events e ON e.event_no = s.no CROSS JOIN agents a ON a.agent_id = e.agent_id"
+              " WHERE CAST($4 AS BIGINT) > 0",
     .postgres = "WITH page AS (SELECT k.*, x.place FROM unnest($2::bigint[]) WITH ORDINALITY AS x(no, place)"
                 " CROSS JOIN LATERAL (SELECT " KEY_POSTGRES OF_EVENTS_OF("x.no")
                 " AND k.event = 3" SORTED("k.", "") " LIMIT $3) k),"
@@ -180,31 +184,27 @@ static inline bool is_in_order(const struct page_reader *r, const struct placed_
     return r->page->from_end ? by_place(placed, placed - 1) < 0 : by_place(placed - 1, placed) < 0;
 }
 
-/* Adds the row, unless the page leaves it out: then NULL. */
-static struct placed_event *read_event(const struct db_row *row, bool steps_only, struct rows *rows)
+static struct placed_event *read_event(const struct db_row *row, struct rows *rows)
 {
-    const bool damaged = !row_sum_check(&event_sum, row, 0);
-    struct placed_event *placed;
+    struct placed_event *placed = rows_add(rows);
 
-    if (!damaged && steps_only && db_get_int(row, EVENT_COLUMN_KIND) != EVENT_IN_PROGRESS)
-        return NULL;
-    placed = rows_add(rows);
+    placed->damaged = !row_sum_check(&event_sum, row, 0);
     event_row_read(rows->arena, row, &placed->event);
     placed->event_no = db_get_int(row, EVENT_COLUMN_NO);
     placed->bytes = size_of(&placed->event.event);
-    placed->damaged = damaged;
     return placed;
 }
 
-/* Counts an event after the `n` that the page lists. False: it is the first of the next page. */
-static bool count_event(const struct event_page *page, const struct placed_event *placed, size_t n,
+/* Counts an event after the `n` of a page of `limit` and `bytes`. False: it is the first of the
+ * next page. */
+static bool count_event(int64_t limit, size_t bytes, const struct placed_event *placed, size_t n,
                         struct event_page_rows *ret)
 {
     n += (size_t)ret->damaged;
-    ret->more = n > 0 && (n >= (size_t)page->limit || ret->bytes + placed->bytes > page->bytes);
+    ret->more = n > 0 && (n >= (size_t)limit || ret->bytes + placed->bytes > bytes);
     if (ret->more)
         return false;
-    /* A damaged event has its place too, so that a page of nothing else has an end. */
+    /* A damaged event counts too, so that a page of nothing else has an end. */
     ret->end = place_of(placed);
     ret->damaged += placed->damaged;
     ret->bytes += placed->bytes;
@@ -214,12 +214,11 @@ static bool count_event(const struct event_page *page, const struct placed_event
 static bool add_page_row(void *ctx, const struct db_row *row)
 {
     struct page_reader *r = ctx;
-    const struct placed_event *placed = read_event(row, r->page->steps_only, &r->rows);
+    const struct placed_event *placed = read_event(row, &r->rows);
 
-    if (placed == NULL)
-        return true;
     assert(is_in_order(r, placed));
-    if (!count_event(r->page, placed, r->rows.n - 1, r->ret) || placed->damaged)
+    if (!count_event(r->page->limit, r->page->bytes, placed, r->rows.n - 1, r->ret) ||
+        placed->damaged)
         r->rows.n--;
     return !r->ret->more;
 }
@@ -257,8 +256,8 @@ static int read_matching(struct db *db, const struct event_page *page, struct pa
     if (db_exec(db, page->from_end ? &select_matching_from_end : &select_matching,
                 DB_ARGS(db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq),
                         db_int(after->timestamp), db_int(after->event_no), db_int(page->limit + 1),
-                        db_int(page->steps_only), db_int((int64_t)page->bytes), db_int(floor->seq),
-                        db_int(floor->timestamp), db_int(floor->event_no),
+                        db_int((int64_t)page->bytes), db_int(floor->seq), db_int(floor->timestamp),
+                        db_int(floor->event_no),
                         db_text(run_list_pattern(page->part, reader->rows.arena)),
                         rows_opt_int_value(page->level), db_text(page->category)),
                 add_page_row, reader, err) != 0)
@@ -277,10 +276,9 @@ static int read_page(struct db *db, const struct event_page *page, struct page_r
     const struct db_query *query = page->is_short   ? &select_short
                                    : page->from_end ? &select_page_from_end
                                                     : &select_page;
-    const struct db_args args =
-        DB_ARGS(db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq),
-                db_int(after->timestamp), db_int(after->event_no), db_int(page->limit + 1),
-                db_int(page->steps_only), db_int((int64_t)page->bytes));
+    const struct db_args args = DB_ARGS(
+        db_int(page->tenant_id), db_int(page->run_no), db_int(after->seq), db_int(after->timestamp),
+        db_int(after->event_no), db_int(page->limit + 1), db_int((int64_t)page->bytes));
 
     *reader->ret = (struct event_page_rows){ 0 };
     reader->page = page;
@@ -302,8 +300,8 @@ static struct list events_of(const struct page_reader *reader, struct arena *are
     return (struct list){ events, n };
 }
 
-int store_run_events_page(struct db *db, const struct event_page *page, struct arena *arena,
-                          struct event_page_rows *ret, struct error *err)
+int event_page_read(struct db *db, const struct event_page *page, struct arena *arena,
+                    struct event_page_rows *ret, struct error *err)
 {
     struct page_reader reader = { .rows = { .arena = arena, .size = sizeof(struct placed_event) },
                                   .ret = ret };
@@ -332,10 +330,8 @@ struct steps_reader {
 static bool add_step(void *ctx, const struct db_row *row)
 {
     struct steps_reader *r = ctx;
-    struct placed_event *placed = read_event(row, true, &r->rows);
+    struct placed_event *placed = read_event(row, &r->rows);
 
-    if (placed == NULL)
-        return true;
     placed->run = r->first + (size_t)db_get_int(row, COLUMN_PLACE);
     assert(r->rows.n == 1 || placed[-1].run < placed->run ||
            (placed[-1].run == placed->run && by_place(placed - 1, placed) < 0));
@@ -346,13 +342,13 @@ static bool add_step(void *ctx, const struct db_row *row)
 
 /* Reads the steps of the run, and of those after it that are likely to fit too. What is read is
  * what the pages of these runs may have and, if they do not have room for all, one event beyond. */
-static int read_ahead(struct db *db, struct run_steps *steps, size_t run,
-                      const struct event_page *page, struct error *err)
+static int read_ahead(struct db *db, struct run_steps *steps, size_t run, size_t bytes,
+                      struct error *err)
 {
     struct steps_reader reader = { .rows = { .arena = steps->arena,
                                              .size = sizeof(struct placed_event) },
                                    .first = run,
-                                   .bytes_max = page->bytes };
+                                   .bytes_max = bytes };
     int64_t *run_nos = ARENA_ARRAY(steps->arena, int64_t, steps->n_runs - run);
     int64_t events = 0;
     size_t n = 0;
@@ -362,10 +358,10 @@ static int read_ahead(struct db *db, struct run_steps *steps, size_t run,
         events += steps->runs[run + n].run.state.event_count;
         n++;
     } while (run + n < steps->n_runs &&
-             events + steps->runs[run + n].run.state.event_count <= page->limit);
+             events + steps->runs[run + n].run.state.event_count <= steps->limit);
     if (db_exec(db, &select_steps,
-                DB_ARGS(db_int(page->tenant_id), db_id_list(db, run_nos, n, steps->arena),
-                        db_int(page->limit + 1), db_int((int64_t)page->bytes)),
+                DB_ARGS(db_int(steps->tenant_id), db_id_list(db, run_nos, n, steps->arena),
+                        db_int(steps->limit + 1), db_int((int64_t)bytes)),
                 add_step, &reader, err) != 0)
         return -1;
     steps->ahead = reader.rows.items;
@@ -375,66 +371,28 @@ static int read_ahead(struct db *db, struct run_steps *steps, size_t run,
     return 0;
 }
 
-/* The page of a run that was read ahead. */
-static void take_page(struct run_steps *steps, size_t run, const struct event_page *page,
-                      struct event_page_rows *ret)
+int run_steps_read(struct db *db, struct run_steps *steps, size_t run, size_t bytes,
+                   struct event_page_rows *ret, struct error *err)
 {
-    const struct placed_event *ahead = steps->ahead;
-    const size_t begin = steps->at;
     struct stored_event *events;
-    size_t n = 0;
+    size_t begin, n = 0;
 
-    while (steps->at < steps->n_ahead && ahead[steps->at].run == run)
+    assert(run < steps->n_runs);
+    if (run >= steps->end && read_ahead(db, steps, run, bytes, err) != 0)
+        return -1;
+    begin = steps->at;
+    while (steps->at < steps->n_ahead && steps->ahead[steps->at].run == run)
         steps->at++;
     events = ARENA_ARRAY(steps->arena, struct stored_event, steps->at - begin + 1);
     *ret = (struct event_page_rows){ 0 };
-    for (size_t i = begin; i < steps->at && count_event(page, &ahead[i], n, ret); i++)
-        if (!ahead[i].damaged)
-            events[n++] = ahead[i].event;
+    for (size_t i = begin; i < steps->at; i++) {
+        const struct placed_event *placed = &steps->ahead[i];
+
+        if (!count_event(steps->limit, bytes, placed, n, ret))
+            break;
+        if (!placed->damaged)
+            events[n++] = placed->event;
+    }
     ret->list = (struct list){ events, n };
-}
-
-int store_run_steps(struct db *db, struct run_steps *steps, size_t run,
-                    const struct event_page *page, struct event_page_rows *ret, struct error *err)
-{
-    assert(page->steps_only && run < steps->n_runs && steps->runs[run].run_no == page->run_no);
-    if (strcmp(db_dialect(db), "sqlite") == 0)
-        return store_run_events_page(db, page, steps->arena, ret, err);
-    if (run >= steps->end && read_ahead(db, steps, run, page, err) != 0)
-        return -1;
-    take_page(steps, run, page, ret);
     return 0;
-}
-
-/* --- cursors --- */
-
-enum { PARTS = 3, PART_LEN = 11, CHECK_AT = PARTS * PART_LEN };
-
-struct str event_cursor_format(const struct event_place *place, char text[EVENT_CURSOR_LEN])
-{
-    const int64_t parts[PARTS] = { place->seq, place->timestamp, place->event_no };
-
-    for (size_t i = 0; i < PARTS; i++)
-        digest_base62((uint64_t)parts[i], text + i * PART_LEN, PART_LEN);
-    digest_base62(digest_crc32(str_from(text, CHECK_AT)), text + CHECK_AT,
-                  EVENT_CURSOR_LEN - CHECK_AT);
-    return str_from(text, EVENT_CURSOR_LEN);
-}
-
-/* Parses without validation, then accepts only text that formats to the same bytes again. */
-bool event_cursor_parse(struct str s, struct event_place *ret)
-{
-    int64_t parts[PARTS];
-    char text[EVENT_CURSOR_LEN];
-    struct event_place place;
-
-    if (s.len != EVENT_CURSOR_LEN)
-        return false;
-    for (size_t i = 0; i < PARTS; i++)
-        parts[i] = (int64_t)digest_base62_value(str_from(s.data + i * PART_LEN, PART_LEN));
-    place = (struct event_place){ parts[0], parts[1], parts[2] };
-    if (!str_eq(event_cursor_format(&place, text), s))
-        return false;
-    *ret = place;
-    return true;
 }

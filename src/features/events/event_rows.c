@@ -189,8 +189,8 @@ static bool add_event_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
-                     struct list *ret, struct error *err)
+int run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+               struct list *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct stored_event) };
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));

@@ -65,8 +65,8 @@ int event_row_insert(struct db *db, int64_t event_no, int64_t run_no, const stru
 
 /* All events of a run in order of arrival, as struct stored_event with client_id and run_id left
  * empty; in the arena. ERR_DAMAGED when one of them is. */
-int store_run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
-                     struct list *ret, struct error *err) MUST_CHECK;
+int run_events(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+               struct list *ret, struct error *err) MUST_CHECK;
 
 /* Strings are valid during the call only; client_id is empty. False: stop reading. */
 typedef bool event_row_fn(void *ctx, int64_t event_no, const struct stored_event *event);

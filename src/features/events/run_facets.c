@@ -11,11 +11,7 @@
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
 
-enum {
-    SCAN_MAX = 10000, /* runs that are counted by value, one by one */
-    SEARCH_MAX = 2000,
-    STATUSES_MAX = 100000 /* counted by status: as many as the totals of a workspace */
-};
+enum { STATUSES_MAX = 100000 }; /* counted by status: as many as the totals of a workspace */
 
 enum facet { BY_STATUS, BY_AGENT, BY_VERSION, BY_ERROR, BY_WORKFLOW, N_FACETS };
 
@@ -45,29 +41,38 @@ static void count_value(struct counting *c, enum facet facet, struct str value)
     found->runs++;
 }
 
-/* Empty: it failed without a type. Null: it did not fail. */
-static struct str error_of(const struct run_facets_row *row)
+static struct str text_of(const struct db_row *row, unsigned column)
 {
-    if (row->status != RUN_FAILED)
+    return db_is_null(row, column) ? STR_NULL : db_get_text(row, column);
+}
+
+/* Empty: it failed without a type. Null: it did not fail. */
+static struct str error_of(const struct db_row *row, int status)
+{
+    const struct str type = text_of(row, 5);
+
+    if (status != RUN_FAILED)
         return STR_NULL;
-    return row->error_type.len == 0 ? STR_LIT("") : row->error_type;
+    return type.len == 0 ? STR_LIT("") : type;
 }
 
 /* A run that no filter leaves out counts for every facet, one that a single filter leaves out for
  * the facet of that filter. */
-static void count_run(void *ctx, const struct run_facets_row *row)
+static bool count_run(void *ctx, const struct db_row *row)
 {
     struct counting *c = ctx;
-    const struct str values[N_FACETS] = { str_of(run_status_names[row->status]), row->agent_name,
-                                          row->agent_version, error_of(row), row->workflow_run_id };
+    const int64_t start_at = db_get_int(row, 0);
+    const int status = run_status_of(db_get_int(row, 2));
+    const struct str values[N_FACETS] = { str_of(run_status_names[status]), text_of(row, 3),
+                                          text_of(row, 4), error_of(row, status), text_of(row, 6) };
     int left_out = 0, by = -1;
 
-    if (row->start_at < c->oldest)
-        c->oldest = row->start_at;
-    if (row->start_at > c->newest)
-        c->newest = row->start_at;
-    if (!row->has_part)
-        return;
+    if (start_at < c->oldest)
+        c->oldest = start_at;
+    if (start_at > c->newest)
+        c->newest = start_at;
+    if (db_get_int(row, 1) == 0)
+        return true;
     for (int i = 0; i < N_FACETS; i++) {
         if (str_is_null(c->wanted[i]) ||
             (!str_is_null(values[i]) && str_eq(values[i], c->wanted[i])))
@@ -79,6 +84,7 @@ static void count_run(void *ctx, const struct run_facets_row *row)
     for (int i = 0; i < N_FACETS; i++)
         if ((c->facets & 1U << i) != 0 && (left_out == 0 || (left_out == 1 && by == i)))
             count_value(c, (enum facet)i, values[i]);
+    return true;
 }
 
 static int compare_values(const void *a, const void *b)
@@ -110,15 +116,18 @@ static struct list list_values(const struct counting *c, enum facet facet)
     return (struct list){ listed, kept };
 }
 
-static int count_span(struct db *db, const struct run_facets_span *span, struct counting *c,
-                      int64_t *ret_since, struct error *err)
+/* The newest runs of an agent, a workflow, or all, whatever their other values are. */
+static int count_newest(struct db *db, struct run_filter filter, struct counting *c,
+                        int64_t *ret_since, struct error *err)
 {
-    struct run_facets_span counted = *span;
     bool cut;
 
+    filter.status = -1;
+    filter.version = filter.error_type = STR_NULL;
+    filter.limit = filter.scan_max;
     c->oldest = INT64_MAX;
-    if (store_run_facets_bound(db, &counted, &cut, err) != 0 ||
-        store_run_facets(db, &counted, count_run, c, err) != 0)
+    if (run_list_cut(db, &filter, &cut, err) != 0 ||
+        run_list_scan(db, &filter, RUNS_VALUES, count_run, c, err) != 0)
         return -1;
     *ret_since = cut ? c->oldest : TIME_NULL;
     return 0;
@@ -126,18 +135,19 @@ static int count_span(struct db *db, const struct run_facets_span *span, struct 
 
 /* First the runs that the list examines: an agent's, a workflow's, or all. Then, for the values
  * that could be chosen instead of that agent or workflow, all runs. */
-static int count_all(struct db *db, const struct run_facets_span *span, struct counting *c,
+static int count_all(struct db *db, struct run_filter filter, struct counting *c,
                      struct run_facets *ret, struct error *err)
 {
-    const bool of_workflow = !str_is_null(span->workflow_run_id);
-    const unsigned others = of_workflow           ? 1U << BY_WORKFLOW
-                            : span->agent_id != 0 ? 1U << BY_AGENT
-                                                  : 0;
-    struct run_facets_span all = *span;
+    const bool of_workflow = !str_is_null(filter.workflow_run_id);
+    const unsigned others = of_workflow            ? 1U << BY_WORKFLOW
+                            : filter.agent_id != 0 ? 1U << BY_AGENT
+                                                   : 0;
 
+    if (of_workflow)
+        filter.agent_id = 0;
     c->facets = ~others;
     c->all = true;
-    if (count_span(db, span, c, &ret->examined_since, err) != 0)
+    if (count_newest(db, filter, c, &ret->examined_since, err) != 0)
         return -1;
     ret->runs = c->runs;
     ret->counted_since = ret->examined_since;
@@ -145,59 +155,57 @@ static int count_all(struct db *db, const struct run_facets_span *span, struct c
         return 0;
     c->facets = others;
     c->all = false;
-    all.agent_id = 0;
-    all.workflow_run_id = STR_NULL;
-    return count_span(db, &all, c, &ret->others_since, err);
+    filter.agent_id = 0;
+    filter.workflow_run_id = STR_NULL;
+    return count_newest(db, filter, c, &ret->others_since, err);
+}
+
+static bool add_status(void *ctx, const struct db_row *row)
+{
+    ((int64_t *)ctx)[run_status_of(db_get_int(row, 0))] += db_get_int(row, 1);
+    return true;
 }
 
 /* Counts more runs by status than were examined one by one. */
-static int count_statuses(struct db *db, const struct run_facets_span *span,
-                          const struct run_facets_query *query, struct run_facets *ret,
-                          struct arena *arena, struct error *err)
+static int count_statuses(struct db *db, struct run_filter filter, const struct counting *c,
+                          struct run_facets *ret, struct error *err)
 {
-    struct run_facets_span more = *span; /* without a text to search */
-    const struct run_statuses_filter filter = {
-        .agent_version = query->agent_version,
-        .error_type = query->untyped ? STR_LIT("") : query->error_type,
-        .agent_id = span->agent_id,
-    };
-    struct facet_value *values = ARENA_ARRAY(arena, struct facet_value, N_RUN_STATUSES);
-    int64_t runs[N_RUN_STATUSES];
+    struct facet_value *values = ARENA_ARRAY(c->arena, struct facet_value, N_RUN_STATUSES);
+    const int status = filter.status;
+    int64_t runs[N_RUN_STATUSES] = { 0 };
     size_t n = 0;
     bool cut;
 
-    more.limit = STATUSES_MAX;
-    if (store_run_facets_bound(db, &more, &cut, err) != 0 ||
-        store_run_statuses(db, &more, &filter, runs, err) != 0)
+    filter.status = -1;
+    filter.limit = STATUSES_MAX;
+    if (run_list_cut(db, &filter, &cut, err) != 0 ||
+        run_list_scan(db, &filter, RUNS_STATUSES, add_status, runs, err) != 0)
         return -1;
-    ret->counted_since = cut ? more.since : TIME_NULL;
+    ret->counted_since = cut ? filter.since : TIME_NULL;
     ret->runs = 0;
     for (int i = 0; i < N_RUN_STATUSES; i++) {
         if (runs[i] == 0)
             continue;
         values[n++] = (struct facet_value){ str_of(run_status_names[i]), runs[i] };
-        if (query->status < 0 || query->status == i)
+        if (status < 0 || status == i)
             ret->runs += runs[i];
     }
     ret->status = (struct list){ values, n };
     return 0;
 }
 
-static int load_facets(struct api_call *call, struct db *db, struct counting *c, struct error *err)
+static int load_facets(const struct api_call *call, struct db *db, struct counting *c,
+                       struct error *err)
 {
-    const struct run_facets_query *query = call->query;
+    const int64_t tenant_id = call->tenant_id;
+    const struct runs_query *query = call->query;
     struct run_facets *ret = call->answer;
-    struct run_facets_span span = { .tenant_id = call->tenant_id,
-                                    .since = query->range.since,
-                                    .until = query->range.until,
-                                    .limit = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX,
-                                    .workflow_run_id = query->workflow_run_id,
-                                    .pattern = run_list_pattern(query->q, c->arena) };
+    struct run_filter filter = run_filter_of(tenant_id, query);
 
     if (!str_is_null(query->agent_name) &&
-        agents_id_of(db, call->tenant_id, query->agent_name, &span.agent_id, err) != 0)
+        agents_id_of(db, tenant_id, query->agent_name, &filter.agent_id, err) != 0)
         return -1;
-    if (count_all(db, &span, c, ret, err) != 0)
+    if (count_all(db, filter, c, ret, err) != 0)
         return -1;
     ret->newest_at = c->newest;
     ret->status = list_values(c, BY_STATUS);
@@ -207,17 +215,17 @@ static int load_facets(struct api_call *call, struct db *db, struct counting *c,
     ret->untyped = c->untyped;
     ret->workflow_run_id = list_values(c, BY_WORKFLOW);
     if (ret->examined_since == TIME_NULL || !str_is_null(query->q) ||
-        (!str_is_null(query->agent_name) && span.agent_id == 0)) /* it has no runs */
+        (!str_is_null(query->agent_name) && filter.agent_id == 0)) /* it has no runs */
         return 0;
-    return count_statuses(db, &span, query, ret, c->arena, err);
+    return count_statuses(db, filter, c, ret, err);
 }
 
 int run_facets_read(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct run_facets_query *query = call->query;
+    const struct runs_query *query = call->query;
     struct run_facets *ret = call->answer;
     struct counting c = { .arena = call->arena, .newest = TIME_NULL };
-    int status;
+    int r;
 
     c.wanted[BY_STATUS] = query->status < 0 ? STR_NULL : str_of(run_status_names[query->status]);
     c.wanted[BY_AGENT] = query->agent_name;
@@ -232,9 +240,8 @@ int run_facets_read(struct api_call *call, struct db *db, struct error *err)
                                 .examined_since = TIME_NULL,
                                 .others_since = TIME_NULL,
                                 .newest_at = TIME_NULL };
-    status = load_facets(call, db, &c, err);
+    r = load_facets(call, db, &c, err);
     for (int i = 0; i < N_FACETS; i++)
         map_done(&c.counts[i]);
-    db_rollback(db);
-    return status;
+    return db_end_read(db, r);
 }

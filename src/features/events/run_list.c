@@ -6,7 +6,6 @@
  */
 #include "features/events/run_list.h"
 
-#include "base/digest.h"
 #include "db/lists.h"
 #include "features/events/run_state.h"
 #include "features/events/shapes.h"
@@ -33,13 +32,15 @@
 
 /* Only the beginning of a text is searched: texts of 16 KiB would make a page slow. */
 #define HAS_PART(text) "LOWER(SUBSTR(" text ", 1, 1000)) LIKE LOWER(CAST($12 AS TEXT)) ESCAPE '!'"
-#define IF_MORE                                                                                    \
-    " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"                                             \
+#define IF_VALUES                                                                                  \
+    IF_STATUS " AND (CAST($9 AS BIGINT) = 0 OR r.agent_id = $9)"                                   \
     " AND (CAST($10 AS TEXT) IS NULL OR r.agent_version = $10)"                                    \
-    " AND (CAST($11 AS TEXT) IS NULL OR (COALESCE(r.error_type, '') = $11 AND " STATUS " = 2))"    \
-    " AND (CAST($12 AS TEXT) IS NULL OR " HAS_PART("a.agent_name")                                 \
+    " AND (CAST($11 AS TEXT) IS NULL OR (COALESCE(r.error_type, '') = $11 AND " STATUS " = 2))"
+#define IS_FOUND                                                                                   \
+    "(CAST($12 AS TEXT) IS NULL OR " HAS_PART("a.agent_name")                                      \
     " OR " HAS_PART("r.error_type") " OR " HAS_PART("r.error_message")                             \
     " OR " HAS_PART("r.closing_message") " OR " HAS_PART("r.step_message") ")"
+#define IF_MORE IF_VALUES " AND " IS_FOUND
 
 /* $13 is an enum run_order, $14 is 1 for ascending, $15 the rows to skip. */
 #define NUMBER_KEY                                                                                 \
@@ -68,18 +69,34 @@ const struct db_query run_list_workflow_page = {
 /* $8 is the status, $9 the agent (0: any), $10 the version, $11 the error type (empty: none), $12 a pattern. For
  * all runs, $7 is unused and 0. */
 DB_QUERY(filtered_page,
-    PAGE " AND CAST($7 AS BIGINT) = 0" IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
-DB_QUERY(filtered_agent_page, PAGE OF_AGENT IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
-DB_QUERY(filtered_workflow_page, PAGE OF_WORKFLOW IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6");
+    PAGE " AND CAST($7 AS BIGINT) = 0" IF_MORE NEWEST_FIRST " LIMIT $6");
+DB_QUERY(filtered_agent_page, PAGE OF_AGENT IF_MORE NEWEST_FIRST " LIMIT $6");
+DB_QUERY(filtered_workflow_page, PAGE OF_WORKFLOW IF_MORE NEWEST_FIRST " LIMIT $6");
 
-#define MATCHING(lane) { .sql = CANDIDATES lane IF_STATUS IF_MORE NEWEST_FIRST " LIMIT $6" }
+#define MATCHING(lane) { .sql = CANDIDATES lane IF_MORE NEWEST_FIRST " LIMIT $6" }
 static const struct db_query matching = MATCHING(" AND CAST($7 AS BIGINT) = 0");
 static const struct db_query matching_of_agent = MATCHING(OF_AGENT);
 static const struct db_query matching_of_workflow = MATCHING(OF_WORKFLOW);
 
+/* A run that does not have the part still counts among the newest. */
+#define VALUES(lane) { .sql =                                                                      \
+    "SELECT r.start_at, CASE WHEN " IS_FOUND " THEN 1 ELSE 0 END, " STATUS ", a.agent_name,"       \
+    " r.agent_version, r.error_type, r.workflow_run_id FROM runs r"                                \
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id" BETWEEN lane         \
+    IF_VALUES NEWEST_FIRST " LIMIT $6" }
+#define STATUSES(lane) { .sql =                                                                    \
+    "SELECT " STATUS " AS status, COUNT(*) FROM runs r" BETWEEN " AND CAST($6 AS BIGINT) >= 0"     \
+    lane IF_VALUES " GROUP BY " STATUS }
+static const struct db_query values = VALUES(" AND CAST($7 AS BIGINT) = 0");
+static const struct db_query values_of_agent = VALUES(OF_AGENT);
+static const struct db_query values_of_workflow = VALUES(OF_WORKFLOW);
+static const struct db_query statuses = STATUSES(" AND CAST($7 AS BIGINT) = 0");
+static const struct db_query statuses_of_agent = STATUSES(OF_AGENT);
+static const struct db_query statuses_of_workflow = STATUSES(OF_WORKFLOW);
+
 #define SORTED_PAGE(lane)                                                                          \
-    .sqlite = PAGE lane IF_STATUS IF_MORE SORTED(""),                                              \
-    .postgres = PAGE lane IF_STATUS IF_MORE SORTED(" COLLATE \"C\"")
+    .sqlite = PAGE lane IF_MORE SORTED(""),                                              \
+    .postgres = PAGE lane IF_MORE SORTED(" COLLATE \"C\"")
 static const struct db_query sorted_page = { SORTED_PAGE(" AND CAST($7 AS BIGINT) = 0") };
 static const struct db_query sorted_agent_page = { SORTED_PAGE(OF_AGENT) };
 static const struct db_query sorted_workflow_page = { SORTED_PAGE(OF_WORKFLOW) };
@@ -108,17 +125,19 @@ const struct db_query run_list_workflow_floor = {
 
 /* The queries on one index. */
 struct lane {
-    const struct db_query *page, *filtered, *sorted, *floor, *matching;
+    const struct db_query *page, *filtered, *sorted, *floor, *matching, *values, *statuses;
 };
 
 static const struct lane all_runs = { &run_list_page, &filtered_page, &sorted_page, &run_list_floor,
-                                      &matching };
+                                      &matching,      &values,        &statuses };
 static const struct lane of_agent = { &run_list_agent_page, &filtered_agent_page,
-                                      &sorted_agent_page, &run_list_agent_floor,
-                                      &matching_of_agent };
+                                      &sorted_agent_page,   &run_list_agent_floor,
+                                      &matching_of_agent,   &values_of_agent,
+                                      &statuses_of_agent };
 static const struct lane of_workflow = { &run_list_workflow_page, &filtered_workflow_page,
-                                         &sorted_workflow_page, &run_list_workflow_floor,
-                                         &matching_of_workflow };
+                                         &sorted_workflow_page,   &run_list_workflow_floor,
+                                         &matching_of_workflow,   &values_of_workflow,
+                                         &statuses_of_workflow };
 
 /* The range of the page: below `from`, and not below `to`. */
 struct span {
@@ -193,16 +212,47 @@ static bool read_floor(void *ctx, const struct db_row *row)
     return false;
 }
 
-/* Shortens the span to scan_max runs of the lane. */
-static int cut(struct db *db, int64_t tenant_id, const struct run_filter *f, struct span *span,
+/* Shortens the span to the newest `n` runs of the lane. */
+static int cut(struct db *db, const struct run_filter *f, int64_t n, struct span *span,
                struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
-                db_int(span->to.start_at), db_text(span->to.run_id), db_int(f->scan_max - 1),
-                lane_value(f));
+        DB_ARGS(db_int(f->tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
+                db_int(span->to.start_at), db_text(span->to.run_id), db_int(n - 1), lane_value(f));
 
     return db_exec(db, lane_of(f)->floor, args, read_floor, span, err);
+}
+
+int run_list_cut(struct db *db, struct run_filter *filter, bool *ret_cut, struct error *err)
+{
+    ARENA_SCOPED(arena);
+    struct span newest = span_of(filter, &arena), beyond = newest;
+
+    if (cut(db, filter, filter->limit + 1, &beyond, err) != 0)
+        return -1;
+    *ret_cut = beyond.cut;
+    if (!beyond.cut)
+        return 0;
+    if (cut(db, filter, 1, &newest, err) != 0)
+        return -1;
+    filter->since =
+        beyond.to.start_at == newest.to.start_at ? beyond.to.start_at : beyond.to.start_at + 1;
+    return 0;
+}
+
+int runs_cut(struct db *db, struct runs_span *span, bool *ret_cut, struct error *err)
+{
+    struct run_filter filter = { .tenant_id = span->tenant_id,
+                                 .after = RUN_CURSOR_TOP,
+                                 .since = span->since,
+                                 .until = span->until,
+                                 .agent_id = span->agent_id,
+                                 .limit = span->limit };
+
+    if (run_list_cut(db, &filter, ret_cut, err) != 0)
+        return -1;
+    span->since = filter.since;
+    return 0;
 }
 
 /* Bytes of a run's JSON, about: names, numbers and times are RUN_BYTES. */
@@ -279,11 +329,11 @@ static struct db_value status_value(int status)
     return status < 0 ? db_null() : db_int(closing_events[status]);
 }
 
-static int find(struct db *db, int64_t tenant_id, const struct run_filter *f,
-                const struct span *span, struct error *err)
+static int find(struct db *db, const struct run_filter *f, const struct span *span,
+                struct error *err)
 {
     const struct db_args args =
-        DB_ARGS(db_int(tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
+        DB_ARGS(db_int(f->tenant_id), db_int(span->from.start_at), db_text(span->from.run_id),
                 db_int(span->to.start_at), db_text(span->to.run_id), db_int(span->part),
                 lane_value(f), status_value(f->status), db_int(f->agent_id), db_text(f->version),
                 db_text(f->error_type), db_text(run_list_pattern(f->part, span->arena)),
@@ -302,8 +352,8 @@ static const struct db_query *query_of(const struct run_filter *f)
 }
 
 /* In parts: PostgreSQL sends all rows of a statement, also those after the end of the page. */
-static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filter *f,
-                         struct span span, struct page_reader *r, struct error *err)
+static int find_in_parts(struct db *db, const struct run_filter *f, struct span span,
+                         struct page_reader *r, struct error *err)
 {
     enum { PART = 128, SORTED_PART = 512 }; /* each part of a sorted list sorts all of it again */
     const int64_t most = is_sorted(f) ? SORTED_PART : PART;
@@ -316,7 +366,7 @@ static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filt
     do {
         span.part = left < most ? left : most;
         before = r->rows.n;
-        if (find(db, tenant_id, f, &span, err) != 0)
+        if (find(db, f, &span, err) != 0)
             return -1;
         span.skip = (int64_t)r->rows.n;
         if (r->rows.n > 0 && !is_sorted(f))
@@ -326,19 +376,33 @@ static int find_in_parts(struct db *db, int64_t tenant_id, const struct run_filt
     return 0;
 }
 
-int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
-                   struct arena *arena, struct run_page *ret, struct error *err)
+int run_list_find(struct db *db, const struct run_filter *filter, struct arena *arena,
+                  struct run_page *ret, struct error *err)
 {
     struct page_reader reader = { .rows = { .arena = arena, .size = sizeof(struct run_found) },
                                   .bytes_max = filter->bytes };
     struct span span = span_of(filter, arena);
 
-    if (!fits_all(filter) && cut(db, tenant_id, filter, &span, err) != 0)
+    if (!fits_all(filter) && cut(db, filter, filter->scan_max, &span, err) != 0)
         return -1;
-    if (find_in_parts(db, tenant_id, filter, span, &reader, err) != 0)
+    if (find_in_parts(db, filter, span, &reader, err) != 0)
         return -1;
     end_page(&reader, &span, filter->limit, ret);
     return 0;
+}
+
+int run_list_scan(struct db *db, const struct run_filter *filter, enum run_scan what,
+                  db_row_fn *on_row, void *ctx, struct error *err)
+{
+    const struct lane *lane = lane_of(filter);
+    ARENA_SCOPED(arena);
+    struct span span = span_of(filter, &arena);
+
+    span.part = filter->limit;
+    span.query = what == RUNS_VALUES ? lane->values : lane->statuses;
+    span.on_row = on_row;
+    span.ctx = ctx;
+    return find(db, filter, &span, err);
 }
 
 static bool add_candidate(void *ctx, const struct db_row *row)
@@ -352,8 +416,8 @@ static bool add_candidate(void *ctx, const struct db_row *row)
     return true;
 }
 
-int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filter *filter,
-                         struct arena *arena, struct run_candidates *ret, struct error *err)
+int run_list_candidates(struct db *db, const struct run_filter *filter, struct arena *arena,
+                        struct run_candidates *ret, struct error *err)
 {
     struct rows rows = { .arena = arena, .size = sizeof(struct run_candidate) };
     struct span span = span_of(filter, arena);
@@ -362,9 +426,9 @@ int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filt
     span.query = lane_of(filter)->matching;
     span.on_row = add_candidate;
     span.ctx = &rows;
-    if (cut(db, tenant_id, filter, &span, err) != 0 || find(db, tenant_id, filter, &span, err) != 0)
+    if (cut(db, filter, filter->scan_max, &span, err) != 0 || find(db, filter, &span, err) != 0)
         return -1;
-    *ret = (struct run_candidates){ .tenant_id = tenant_id,
+    *ret = (struct run_candidates){ .tenant_id = filter->tenant_id,
                                     .bytes = filter->bytes,
                                     .runs = rows.items,
                                     .n = rows.n,
@@ -383,8 +447,8 @@ static void add_spent(const struct run_candidate *from, const struct rows *rows)
             found[i++].spent = from->spent;
 }
 
-int store_run_load(struct db *db, const struct run_candidates *from, int64_t limit,
-                   struct arena *arena, struct run_page *ret, struct error *err)
+int run_list_load(struct db *db, const struct run_candidates *from, int64_t limit,
+                  struct arena *arena, struct run_page *ret, struct error *err)
 {
     enum { PART = 512 }; /* PostgreSQL sends all rows, also those after the end of the page */
     const size_t n = from->n < (size_t)limit ? from->n : (size_t)limit;
@@ -407,37 +471,4 @@ int store_run_load(struct db *db, const struct run_candidates *from, int64_t lim
                               .cut = from->cut,
                               .floor = from->floor };
     return 0;
-}
-
-/* --- cursors --- */
-
-enum { START_LEN = 11, ID_LEN = 36, CHECK_AT = START_LEN + ID_LEN };
-
-struct str run_cursor_format(const struct run_cursor *cursor, char text[RUN_CURSOR_LEN])
-{
-    size_t id_len = cursor->run_id.len < ID_LEN ? cursor->run_id.len : ID_LEN;
-
-    digest_base62((uint64_t)cursor->start_at, text, START_LEN);
-    memset(text + START_LEN, '-', ID_LEN);
-    memcpy(text + START_LEN, cursor->run_id.data, id_len);
-    digest_base62(digest_crc32(str_from(text, CHECK_AT)), text + CHECK_AT,
-                  RUN_CURSOR_LEN - CHECK_AT);
-    return str_from(text, RUN_CURSOR_LEN);
-}
-
-/* Parses without validation, then accepts only text that formats to the same bytes again. */
-bool run_cursor_parse(struct str s, struct run_cursor *ret)
-{
-    char text[RUN_CURSOR_LEN];
-    struct run_cursor cursor;
-    uint64_t start;
-
-    if (s.len != RUN_CURSOR_LEN)
-        return false;
-    start = digest_base62_value(str_from(s.data, START_LEN));
-    cursor = (struct run_cursor){ (int64_t)start, str_from(s.data + START_LEN, ID_LEN) };
-    if (!str_eq(run_cursor_format(&cursor, text), s))
-        return false;
-    *ret = cursor;
-    return true;
 }

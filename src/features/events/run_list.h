@@ -1,6 +1,7 @@
 /* run_list.h - pages of runs, newest start first. */
 #pragma once
 #include "base/err.h"
+#include "db/db.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "shape/shape.h"
@@ -21,6 +22,7 @@ enum run_order {
 
 /* The runs of a page. */
 struct run_filter {
+    int64_t tenant_id;
     struct run_cursor after;        /* exclusive: the end of the previous page */
     int64_t since;                  /* inclusive, of the start; INT64_MIN: no lower bound */
     int64_t until;                  /* exclusive; INT64_MAX: no upper bound */
@@ -52,10 +54,13 @@ struct run_page {
     int64_t floor;
 };
 
+/* The filter of a query whose agent is not resolved yet. */
+struct run_filter run_filter_of(int64_t tenant_id, const struct runs_query *query);
+
 /* A page may have fewer runs than `limit`, even none, and still not be the last: scan_max bounds
  * its cost. Call it inside a transaction, for a consistent snapshot. */
-int store_run_list(struct db *db, int64_t tenant_id, const struct run_filter *filter,
-                   struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
+int run_list_find(struct db *db, const struct run_filter *filter, struct arena *arena,
+                  struct run_page *ret, struct error *err) MUST_CHECK;
 
 /* A run that matches, without its texts. */
 struct run_candidate {
@@ -76,13 +81,30 @@ struct run_candidates {
 };
 
 /* The newest scan_max runs of the range, those that match; the order and the limit are ignored. */
-int store_run_candidates(struct db *db, int64_t tenant_id, const struct run_filter *filter,
-                         struct arena *arena, struct run_candidates *ret,
-                         struct error *err) MUST_CHECK;
+int run_list_candidates(struct db *db, const struct run_filter *filter, struct arena *arena,
+                        struct run_candidates *ret, struct error *err) MUST_CHECK;
 
 /* The first `limit` of them in full, or fewer if they are too large. */
-int store_run_load(struct db *db, const struct run_candidates *from, int64_t limit,
-                   struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
+int run_list_load(struct db *db, const struct run_candidates *from, int64_t limit,
+                  struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
+
+/* Raises `since` so that the range has no more than the newest `limit` runs of the filter's agent
+ * or workflow, if it has more. Those that started when one beyond the limit did are left out, too,
+ * so that a list of the runs since then has exactly those that are counted; unless all of them did.
+ */
+int run_list_cut(struct db *db, struct run_filter *filter, bool *ret_cut,
+                 struct error *err) MUST_CHECK;
+
+/* What run_list_scan() reads. */
+enum run_scan {
+    RUNS_VALUES,   /* of `limit` runs, also of those without the part: start, has it the part,
+                      status, agent's name, version, error type, workflow */
+    RUNS_STATUSES, /* the number of runs of each status; no text is searched */
+};
+
+/* Statuses are as run_status_of() takes them. */
+int run_list_scan(struct db *db, const struct run_filter *filter, enum run_scan what,
+                  db_row_fn *on_row, void *ctx, struct error *err) MUST_CHECK;
 
 /* A LIKE pattern, with '!' as its escape, that matches texts with this part; in the arena. */
 struct str run_list_pattern(struct str part, struct arena *arena);

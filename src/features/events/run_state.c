@@ -92,12 +92,17 @@ int64_t run_state_start(const struct run_state *s)
     return s->started_at != TIME_NULL ? s->started_at : s->first_at;
 }
 
+int run_status_of(int64_t closing_event)
+{
+    if (closing_event < 0)
+        return RUN_IN_PROGRESS;
+    assert(closing_event == EVENT_COMPLETED || closing_event == EVENT_FAILED);
+    return closing_event == EVENT_COMPLETED ? RUN_COMPLETED : RUN_FAILED;
+}
+
 int run_state_status(const struct run_state *s)
 {
-    if (s->closing.at == TIME_NULL)
-        return RUN_IN_PROGRESS;
-    assert(s->closing_event == EVENT_COMPLETED || s->closing_event == EVENT_FAILED);
-    return s->closing_event == EVENT_COMPLETED ? RUN_COMPLETED : RUN_FAILED;
+    return run_status_of(s->closing.at == TIME_NULL ? -1 : s->closing_event);
 }
 
 void run_state_summary(const struct run_state *s, struct run_summary *ret)

@@ -57,6 +57,9 @@ void run_state_add(struct run_state *s, const struct telemetry_event *e);
 /* enum run_status */
 int run_state_status(const struct run_state *s);
 
+/* The same of a closing event in SQL; -1: the run has none. */
+int run_status_of(int64_t closing_event);
+
 /* Fills all but run_id and agent_name. */
 void run_state_summary(const struct run_state *s, struct run_summary *ret);
 

@@ -1,11 +1,7 @@
 /* run_timeline.c - sums up a run by category and time. */
-#include "api/api.h"
 #include "api/call.h"
 #include "db/db.h"
-#include "features/access/registry.h"
-#include "features/events/event_log.h"
 #include "features/events/event_pages.h"
-#include "features/events/event_rows.h"
 #include "features/events/routes.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
@@ -15,22 +11,6 @@ enum {
     EVENTS_MAX = 200000,
     BINS = 200, /* of the time of the run */
     LANES_MAX = 24,
-};
-
-/* What is counted of a run. */
-struct run_timeline_span {
-    int64_t tenant_id, run_no;
-    int64_t from;       /* the timestamp of the run's first event */
-    int64_t bin_us;     /* how much time a bin covers */
-    int64_t events_max; /* the first ones that arrived */
-    int64_t lanes_max;  /* categories, in the order of their first events */
-};
-
-/* The events of one category in one bin. The text is valid during the call only. */
-struct run_timeline_bin {
-    struct str category; /* null: all categories beyond lanes_max */
-    int64_t first_at, last_at;
-    int64_t events, errors, warnings;
 };
 
 /* clang-format off */
@@ -57,40 +37,6 @@ static const struct db_query select_bins = {
 };
 /* clang-format on */
 
-struct bin_reader {
-    void (*each)(void *ctx, const struct run_timeline_bin *bin);
-    void *ctx;
-};
-
-static bool read_bin(void *ctx, const struct db_row *row)
-{
-    const struct bin_reader *reader = ctx;
-    const struct run_timeline_bin bin = {
-        .category = db_is_null(row, 0) ? STR_NULL : db_get_text(row, 0),
-        .first_at = db_get_int(row, 1),
-        .last_at = db_get_int(row, 2),
-        .events = db_get_int(row, 3),
-        .errors = db_get_int(row, 4),
-        .warnings = db_get_int(row, 5),
-    };
-
-    reader->each(reader->ctx, &bin);
-    return true;
-}
-
-/* Calls `each` for every bin that has events: all of a category in a row, in the order of time. */
-static int run_timeline_bins(struct db *db, const struct run_timeline_span *span,
-                             void (*each)(void *ctx, const struct run_timeline_bin *bin), void *ctx,
-                             struct error *err)
-{
-    struct bin_reader reader = { each, ctx };
-    const struct db_args args =
-        DB_ARGS(db_int(span->tenant_id), db_int(span->run_no), db_int(span->from),
-                db_int(span->bin_us), db_int(span->events_max), db_int(span->lanes_max));
-
-    return db_exec(db, &select_bins, args, read_bin, &reader, err);
-}
-
 struct summing {
     struct arena *arena;
     struct run_timeline *ret;
@@ -108,79 +54,66 @@ static void end_lane(struct summing *s)
     s->ticks = (struct rows){ .arena = s->arena, .size = sizeof(struct timeline_tick) };
 }
 
-static struct timeline_lane *lane_of(struct summing *s, const struct run_timeline_bin *bin)
+static struct timeline_lane *lane_of(struct summing *s, struct str category, int64_t first_at)
 {
     struct timeline_lane *lanes = s->lanes.items;
 
-    if (s->lanes.n > 0 && str_eq(lanes[s->lanes.n - 1].category, bin->category))
+    if (s->lanes.n > 0 && str_eq(lanes[s->lanes.n - 1].category, category))
         return &lanes[s->lanes.n - 1];
     end_lane(s);
     lanes = rows_add(&s->lanes);
-    *lanes = (struct timeline_lane){ .category = arena_copy(s->arena, bin->category),
-                                     .first_at = bin->first_at };
+    *lanes =
+        (struct timeline_lane){ .category = arena_copy(s->arena, category), .first_at = first_at };
     return lanes;
 }
 
-static void add_bin(void *ctx, const struct run_timeline_bin *bin)
+/* The events of one category in one bin: all bins of a category follow each other, in the order of
+ * time. Those of all categories beyond LANES_MAX have none. */
+static bool add_bin(void *ctx, const struct db_row *row)
 {
     struct summing *s = ctx;
+    const int64_t first_at = db_get_int(row, 1), events = db_get_int(row, 3);
+    const int64_t errors = db_get_int(row, 4), warnings = db_get_int(row, 5);
     struct timeline_lane *lane;
-    struct timeline_tick *tick;
 
-    s->ret->events += bin->events;
-    s->ret->errors += bin->errors;
-    s->ret->warnings += bin->warnings;
-    if (str_is_null(bin->category)) {
-        s->ret->other_events += bin->events;
-        return;
+    s->ret->events += events;
+    s->ret->errors += errors;
+    s->ret->warnings += warnings;
+    if (db_is_null(row, 0)) {
+        s->ret->other_events += events;
+        return true;
     }
-    lane = lane_of(s, bin);
-    lane->last_at = bin->last_at;
-    lane->events += bin->events;
-    lane->errors += bin->errors;
-    lane->warnings += bin->warnings;
-    tick = rows_add(&s->ticks);
-    *tick = (struct timeline_tick){ bin->first_at, bin->events, bin->errors };
+    lane = lane_of(s, db_get_text(row, 0), first_at);
+    lane->last_at = db_get_int(row, 2);
+    lane->events += events;
+    lane->errors += errors;
+    lane->warnings += warnings;
+    *(struct timeline_tick *)rows_add(&s->ticks) =
+        (struct timeline_tick){ first_at, events, errors };
+    return true;
 }
 
-/* From one snapshot of the database. */
-static int sum_up(struct db *db, const struct run_key *key, int64_t run_no, struct summing *s,
-                  struct error *err)
+static int load_timeline(struct api_call *call, struct db *db, int64_t run_no,
+                         const struct run_row *run, struct error *err)
 {
-    struct run_timeline_span span = { .tenant_id = key->tenant->id,
-                                      .run_no = run_no,
-                                      .events_max = EVENTS_MAX,
-                                      .lanes_max = LANES_MAX };
-    struct run_row run;
+    struct summing s = { .arena = call->arena,
+                         .ret = call->answer,
+                         .lanes = { .arena = call->arena, .size = sizeof(struct timeline_lane) } };
+    const int64_t from = run->state.first_at;
 
-    if (store_run(db, key->tenant->id, run_no, s->arena, &run, err) != 0)
+    *s.ret = (struct run_timeline){ 0 };
+    if (db_exec(db, &select_bins,
+                DB_ARGS(db_int(call->tenant_id), db_int(run_no), db_int(from),
+                        db_int((run->state.last_at - from) / BINS + 1), db_int(EVENTS_MAX),
+                        db_int(LANES_MAX)),
+                add_bin, &s, err) != 0)
         return -1;
-    if (run.state.event_count == 0)
-        return run_not_found(key, err);
-    span.from = run.state.first_at;
-    span.bin_us = (run.state.last_at - run.state.first_at) / BINS + 1;
-    if (run_timeline_bins(db, &span, add_bin, s, err) != 0)
-        return -1;
-    end_lane(s);
-    s->ret->lanes = (struct list){ s->lanes.items, s->lanes.n };
+    end_lane(&s);
+    s.ret->lanes = (struct list){ s.lanes.items, s.lanes.n };
     return 0;
 }
 
 int run_timeline_read(struct api_call *call, struct db *db, struct error *err)
 {
-    const struct run_path *path = call->params;
-    const struct run_key key = { .tenant = call->tenant, .run_id = path->run_id };
-    struct event_log *log = events_log(call->api->engine);
-    struct run_timeline *ret = call->answer;
-    struct arena *arena = call->arena;
-    struct summing s = { .arena = arena,
-                         .ret = ret,
-                         .lanes = { .arena = arena, .size = sizeof(struct timeline_lane) } };
-    int64_t run_no;
-
-    *ret = (struct run_timeline){ 0 };
-    if (log->methods->find_run(log, db, call->tenant_id, path->run_id, &run_no, err) != 0 ||
-        db_begin(db, err) != 0)
-        return -1;
-    return db_end_read(db, sum_up(db, &key, run_no, &s, err));
+    return run_read_path(call, db, load_timeline, err);
 }

@@ -1,26 +1,16 @@
-/* runs.c - reads a run with its events, and pages of runs. */
+/* runs.c - SQL that reads runs and rebuilds their states. */
 #include "features/events/runs.h"
 
-#include <stdlib.h>
+#include <assert.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "db/db.h"
-#include "db/embedded.h"
+#include "db/lists.h"
 #include "features/access/registry.h"
-#include "features/agents/agents.h"
-#include "features/events/event_log.h"
-#include "features/events/event_pages.h"
-#include "features/events/run_list.h"
+#include "features/events/event_rows.h"
+#include "features/events/run_state.h"
 #include "features/events/shapes.h"
-
-enum {
-    SCAN_MAX = 10000,
-    SEARCH_MAX = 2000, /* the same when texts are searched, which takes longer */
-    PAGE_BYTES = 16 << 20,
-    RUN_BYTES = 256 << 10, /* room for the run itself */
-    PAGE_EVENTS = 40000,   /* more do not fit in PAGE_BYTES */
-    SHORT_NARRATIVE = 100, /* events; a read with a deadline does not start on a longer run */
-};
+#include "shape/rows.h"
 
 static const int64_t skew_us = 3600LL * USEC_PER_SEC; /* further ahead counts as skewed */
 
@@ -29,314 +19,272 @@ bool run_event_is_skewed(const struct stored_event *event)
     return event->event.timestamp > event->received_at + skew_us;
 }
 
-/* Fills in the members that are not stored. */
-static void complete_events(const struct run_key *key, const struct list *list)
+int run_not_found(const struct tenant_entry *tenant, struct str run_id, struct error *err)
 {
-    struct stored_event *events = list->items;
-
-    for (size_t i = 0; i < list->n; i++) {
-        events[i].event.client_id = key->tenant->slug;
-        events[i].event.run_id = key->run_id;
-        events[i].clock_skewed = run_event_is_skewed(&events[i]);
-    }
+    return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'", STR_ARG(run_id),
+                   STR_ARG(tenant->slug));
 }
 
-static struct str cursor_of(const struct event_page_rows *rows, struct arena *arena)
-{
-    return rows->more ? event_cursor_format(&rows->end, arena_alloc(arena, EVENT_CURSOR_LEN))
-                      : STR_NULL;
-}
+/* clang-format off */
+DB_QUERY(select_run,
+    "SELECT a.agent_name, " RUN_STATE_COLUMNS " FROM runs r"
+    " JOIN agents a ON a.tenant_id = r.tenant_id AND a.agent_id = r.agent_id"
+    " WHERE r.tenant_id = $1 AND r.run_no = $2");
+DB_QUERY(select_run_nos,
+    "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no > $2 ORDER BY run_no LIMIT $3");
+/* No other writer may add to the run between reading its events and writing its state. */
+static const struct db_query lock_run = {
+    .sqlite = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2",
+    .postgres = "SELECT run_no FROM runs WHERE tenant_id = $1 AND run_no = $2 FOR UPDATE",
+};
+DB_QUERY(update_state,
+    "UPDATE runs SET (" RUN_STATE_COLUMNS ") ="
+    " ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,"
+    " $21, $22) WHERE tenant_id = $1 AND run_no = $2");
+/* clang-format on */
 
-static int load_events(struct db *db, const struct run_key *key, const struct event_page *page,
-                       struct arena *arena, struct run_narrative *ret, struct error *err)
-{
-    const bool in_pages = key->query->limit.has || !str_is_null(key->query->cursor) ||
-                          page->from_end || event_page_is_filtered(page);
-    struct event_page_rows rows;
+/* Others wait for the writer meanwhile. */
+enum { REBUILD_US = 10 * USEC_PER_MSEC };
 
-    if (store_run_events_page(db, page, arena, &rows, err) != 0)
-        return -1;
-    complete_events(key, &rows.list);
-    ret->events = rows.list;
-    ret->damaged = (struct opt_int){ rows.damaged > 0, rows.damaged };
-    ret->next = in_pages || rows.more ? cursor_of(&rows, arena) : STR_LIT("");
-    return 0;
-}
-
-int run_not_found(const struct run_key *key, struct error *err)
-{
-    return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
-                   STR_ARG(key->run_id), STR_ARG(key->tenant->slug));
-}
-
-/* The run and its events, from one snapshot of the database. */
-static int load_run(struct db *db, const struct run_key *key, int64_t run_no, struct arena *arena,
-                    struct run_narrative *ret, struct error *err)
-{
-    const struct narrative_query *query = key->query;
-    struct event_page page = { .tenant_id = key->tenant->id,
-                               .run_no = run_no,
-                               .after = query->after,
-                               .limit = query->limit.has ? query->limit.value : PAGE_EVENTS,
-                               .bytes = PAGE_BYTES - RUN_BYTES,
-                               .from_end = query->from_end,
-                               .part = query->q,
-                               .level = { query->level >= 0, query->level },
-                               .category = query->category };
-    struct run_row run;
-
-    if (store_run(db, key->tenant->id, run_no, arena, &run, err) != 0)
-        return -1;
-    if (run.state.event_count > SHORT_NARRATIVE && db_has_deadline(db))
-        return err_set(err, ERR_BUSY, "the run has too many events to read before the deadline");
-    if (run.state.event_count == 0)
-        return run_not_found(key, err);
-    page.is_short = run.state.event_count <= SHORT_NARRATIVE &&
-                    run.state.event_count <= page.limit && str_is_null(query->cursor) &&
-                    !page.from_end && !event_page_is_filtered(&page);
-    if (load_events(db, key, &page, arena, ret, err) != 0)
-        return -1;
-    ret->run = ARENA_NEW(arena, struct run_summary);
-    ret->run->run_id = key->run_id;
-    ret->run->agent_name = run.agent_name;
-    run_state_summary(&run.state, ret->run);
-    return 0;
-}
-
-int run_read(struct event_log *log, struct db *db, const struct run_key *key, struct arena *arena,
-             struct run_narrative *ret, struct error *err)
-{
-    int64_t run_no;
-
-    if (log->methods->find_run(log, db, key->tenant->id, key->run_id, &run_no, err) != 0 ||
-        db_begin(db, err) != 0)
-        return -1;
-    return db_end_read(db, load_run(db, key, run_no, arena, ret, err));
-}
-
-static struct run_listed *to_listed(const struct list *runs, struct arena *arena)
-{
-    struct run_listed *listed = ARENA_ARRAY(arena, struct run_listed, runs->n);
-    const struct run_found *found = runs->items;
-
-    for (size_t i = 0; i < runs->n; i++) {
-        listed[i].run.run_id = found[i].run_id;
-        listed[i].run.agent_name = found[i].run.agent_name;
-        run_state_summary(&found[i].run.state, &listed[i].run);
-    }
-    return listed;
-}
-
-/* The run's in_progress events, possibly none; as many as fit. */
-static struct event_page steps_of(int64_t tenant_id, const struct run_found *found, size_t bytes)
-{
-    return (struct event_page){ .tenant_id = tenant_id,
-                                .run_no = found->run_no,
-                                .after = EVENT_PLACE_FIRST,
-                                .limit = PAGE_EVENTS,
-                                .bytes = bytes,
-                                .steps_only = true,
-                                .is_short = found->run.state.event_count <= SHORT_NARRATIVE };
-}
-
-/* Ends the page before run `n`, which is not the first. */
-static void end_before(struct run_page *page, const struct run_listed *listed, size_t n)
-{
-    const struct run_found *found = page->runs.items;
-
-    page->more = true;
-    page->end = (struct run_cursor){ listed[n - 1].run.started_at, found[n - 1].run_id };
-    page->runs.n = n;
-}
-
-/* Adds the steps, and ends the page before the run that would exceed PAGE_BYTES. Of the first run
- * it keeps what fits: otherwise a large one could never be listed. */
-static int add_steps(struct db *db, const struct tenant_entry *tenant, struct run_page *page,
-                     struct run_listed *listed, struct arena *arena, struct error *err)
-{
-    const struct run_found *found = page->runs.items;
-    struct run_steps of_page = { .runs = found, .n_runs = page->runs.n, .arena = arena };
-    size_t used = 0;
-
-    for (size_t n = 0; n < page->runs.n; n++) {
-        const struct run_key key = { .tenant = tenant, .run_id = found[n].run_id };
-        struct event_page_rows steps;
-        struct event_page some;
-
-        used += found[n].bytes;
-        if (n > 0 && used >= PAGE_BYTES) {
-            end_before(page, listed, n);
-            return 0;
-        }
-        some = steps_of(tenant->id, &found[n], PAGE_BYTES > used ? PAGE_BYTES - used : 1);
-        if (store_run_steps(db, &of_page, n, &some, &steps, err) != 0)
-            return -1;
-        complete_events(&key, &steps.list);
-        used += steps.bytes;
-        if (n > 0 && (steps.more || used > PAGE_BYTES)) {
-            end_before(page, listed, n);
-            return 0;
-        }
-        listed[n].steps = steps.list;
-        listed[n].steps_next = cursor_of(&steps, arena);
-        listed[n].damaged = (struct opt_int){ steps.damaged > 0, steps.damaged };
-    }
-    return 0;
-}
-
-static struct run_filter filter_of(const struct runs_query *query)
-{
-    return (struct run_filter){ .after = query->after,
-                                .since = query->range.since,
-                                .until = query->range.until,
-                                .status = query->status,
-                                .workflow_run_id = query->workflow_run_id,
-                                .version = query->agent_version,
-                                .error_type = query->untyped ? STR_LIT("") : query->error_type,
-                                .part = query->q,
-                                .order = query->order,
-                                .ascending = query->ascending,
-                                .limit = query->limit,
-                                .bytes = PAGE_BYTES,
-                                .scan_max = str_is_null(query->q) ? SCAN_MAX : SEARCH_MAX };
-}
-
-/* Runs in the order of what they spent on models. The database cannot sort by cost, which depends
- * on prices: the runs that match are read without their texts, sorted here, and the first ones
- * loaded. What bounds it: the newest scan_max runs are examined, and the reports of those that
- * match are read by their run ids. */
-struct run_ranking {
-    const struct engine *engine;
-    const struct tenant_entry *tenant;
-    const struct run_filter *filter;
+struct run_reader {
+    struct arena *arena;
+    struct run_row *ret;
 };
 
-/* Is this one of the orders that are sorted here? */
-static bool run_order_is_spending(int order)
+static bool read_run(void *ctx, const struct db_row *row)
 {
-    return order == ORDER_TOKENS || order == ORDER_COST;
+    struct run_reader *reader = ctx;
+
+    reader->ret->agent_name = rows_text(reader->arena, row, 0);
+    run_row_read(row, 1, reader->arena, &reader->ret->state);
+    return false;
 }
 
-static int sum_up(struct db *db, const struct run_ranking *ranking, const struct spending_run *runs,
-                  size_t n, struct arena *arena, struct error *err)
+int runs_get(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+             struct run_row *ret, struct error *err)
 {
-    struct run_spending of = { ranking->tenant, runs, n, arena };
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(run_no));
+    struct run_reader reader = { .arena = arena, .ret = ret };
 
-    return n == 0 ? 0 : events_spending(ranking->engine, db, &of, err);
+    *ret = (struct run_row){ 0 };
+    return db_exec(db, &select_run, args, read_run, &reader, err);
 }
 
-/* What is sorted by; the sign turns the order round. */
-static struct opt_int key_of(const struct run_candidate *run, const struct run_filter *filter)
+static bool same_value(const struct db_value *a, const struct db_value *b)
 {
-    const struct run_spent *spent = &run->spent;
-    const struct opt_int value = filter->order == ORDER_TOKENS ? spent->tokens : spent->cost;
-
-    return (struct opt_int){ value.has, filter->ascending ? -value.value : value.value };
+    if (a->type != b->type)
+        return false;
+    if (a->type == DB_INT)
+        return a->integer == b->integer;
+    return a->type == DB_NULL || str_eq(a->bytes, b->bytes);
 }
 
-static int by_key(const void *a, const void *b)
+/* Compares the run's state with its events, and writes it when they differ. */
+static int rebuild(struct db *db, int64_t tenant_id, int64_t run_no, struct arena *arena,
+                   struct runs_rebuild *ret, struct error *err)
 {
-    const struct run_candidate *x = a, *y = b;
+    struct db_value args[2 + RUN_STATE_N] = { db_int(tenant_id), db_int(run_no) };
+    struct db_value before[RUN_STATE_N];
+    struct run_state state;
+    struct run_row run;
+    struct list events;
+    int64_t found = 0;
+    bool same = true;
 
-    if (x->key.has != y->key.has)
-        return x->key.has ? -1 : 1;
-    if (x->key.value != y->key.value)
-        return x->key.value > y->key.value ? -1 : 1;
-    if (x->start_at != y->start_at)
-        return x->start_at > y->start_at ? -1 : 1;
-    return -str_cmp(x->run_id, y->run_id);
-}
-
-/* The page, with what each of its runs spent; in the arena. Runs without a value are last, and of
- * equal ones the newest first. */
-static int run_ranking_read(struct db *db, const struct run_ranking *ranking, struct arena *arena,
-                            struct run_page *ret, struct error *err)
-{
-    const struct run_filter *filter = ranking->filter;
-    struct run_candidates found;
-    struct spending_run *runs;
-
-    if (store_run_candidates(db, ranking->tenant->id, filter, arena, &found, err) != 0)
+    ret->next = (struct opt_int){ true, run_no };
+    if (db_exec(db, &lock_run, DB_ARGS_OF(args), db_read_int, &found, err) != 0)
         return -1;
-    runs = ARENA_ARRAY(arena, struct spending_run, found.n);
-    for (size_t i = 0; i < found.n; i++)
-        runs[i] = (struct spending_run){ found.runs[i].run_id, &found.runs[i].spent };
-    if (sum_up(db, ranking, runs, found.n, arena, err) != 0)
-        return -1;
-    for (size_t i = 0; i < found.n; i++)
-        found.runs[i].key = key_of(&found.runs[i], filter);
-    if (found.n > 0)
-        qsort(found.runs, found.n, sizeof(*found.runs), by_key);
-    return store_run_load(db, &found, filter->limit, arena, ret, err);
-}
-
-/* What the runs of any page spent: reads the reports of these runs and no others. */
-static int run_ranking_fill(struct db *db, const struct run_ranking *ranking, struct arena *arena,
-                            struct run_page *page, struct error *err)
-{
-    struct run_found *found = page->runs.items;
-    struct spending_run *runs = ARENA_ARRAY(arena, struct spending_run, page->runs.n);
-
-    for (size_t i = 0; i < page->runs.n; i++)
-        runs[i] = (struct spending_run){ found[i].run_id, &found[i].spent };
-    return sum_up(db, ranking, runs, page->runs.n, arena, err);
-}
-
-/* The runs of the page, with what they spent if that is wanted or decides the order. */
-static int find_runs(struct db *db, const struct run_ranking *ranking, bool with_cost,
-                     struct arena *arena, struct run_page *ret, struct error *err)
-{
-    if (run_order_is_spending(ranking->filter->order))
-        return run_ranking_read(db, ranking, arena, ret, err);
-    if (store_run_list(db, ranking->tenant->id, ranking->filter, arena, ret, err) != 0)
-        return -1;
-    return with_cost ? run_ranking_fill(db, ranking, arena, ret, err) : 0;
-}
-
-static void add_spending(const struct run_page *page, struct run_listed *listed)
-{
-    const struct run_found *found = page->runs.items;
-
-    for (size_t i = 0; i < page->runs.n; i++) {
-        listed[i].tokens = found[i].spent.tokens;
-        listed[i].cost = found[i].spent.cost_text;
-    }
-}
-
-/* A page, from one snapshot of the database. */
-static int load_page(struct db *db, const struct run_list_request *request, struct arena *arena,
-                     struct run_list *ret, struct error *err)
-{
-    const struct runs_query *query = request->query;
-    const struct tenant_entry *tenant = request->tenant;
-    struct run_filter filter = filter_of(query);
-    const struct run_ranking ranking = { request->engine, tenant, &filter };
-    struct run_listed *listed;
-    struct run_page page;
-
-    *ret = (struct run_list){ .examined_since = TIME_NULL };
-    if (agents_filter_id(db, tenant->id, query->agent_name, &filter.agent_id, err) != 0)
-        return -1;
-    if (filter.agent_id < 0)
+    if (found == 0) /* a sweep has deleted it meanwhile */
         return 0;
-    if (find_runs(db, &ranking, query->include_cost, arena, &page, err) != 0)
+    ret->runs++;
+    if (runs_get(db, tenant_id, run_no, arena, &run, err) != 0)
         return -1;
-    listed = to_listed(&page.runs, arena);
-    if (query->include_cost)
-        add_spending(&page, listed);
-    if (query->include_steps && add_steps(db, tenant, &page, listed, arena, err) != 0)
-        return -1;
-    ret->runs = (struct list){ listed, page.runs.n };
-    ret->examined_since = runs_query_is_sorted(query) && page.cut ? page.floor : TIME_NULL;
-    if (page.more && !runs_query_is_sorted(query))
-        ret->next = run_cursor_format(&page.end, arena_alloc(arena, RUN_CURSOR_LEN));
+    if (run_events(db, tenant_id, run_no, arena, &events, err) != 0) {
+        ret->damaged += err->code == ERR_DAMAGED;
+        return err->code == ERR_DAMAGED ? 0 : -1;
+    }
+    run_state_init(&state);
+    for (size_t i = 0; i < events.n; i++)
+        run_state_add(&state, &((const struct stored_event *)events.items)[i].event);
+    run_row_values(&run.state, before);
+    run_row_values(&state, args + 2);
+    for (size_t i = 0; i < RUN_STATE_N; i++)
+        same = same && same_value(&before[i], &args[2 + i]);
+    if (same)
+        return 0;
+    ret->changed++;
+    return db_run(db, &update_state, DB_ARGS_OF(args), err);
+}
+
+static bool add_run_no(void *ctx, const struct db_row *row)
+{
+    *(int64_t *)rows_add(ctx) = db_get_int(row, 0);
+    return true;
+}
+
+int runs_rebuild_page(struct db *db, int64_t tenant_id, int64_t after, int64_t limit,
+                      struct runs_rebuild *ret, struct error *err)
+{
+    const struct db_args args = DB_ARGS(db_int(tenant_id), db_int(after), db_int(limit));
+    struct arena arena, of_run;
+    struct rows rows = { .arena = &arena, .size = sizeof(int64_t) };
+    const int64_t until_us = clock_raw_us() + REBUILD_US;
+    int r;
+
+    *ret = (struct runs_rebuild){ 0 };
+    arena_init(&arena);
+    arena_init(&of_run);
+    r = db_exec(db, &select_run_nos, args, add_run_no, &rows, err);
+    for (size_t i = 0; r == 0 && i < rows.n && (i == 0 || clock_raw_us() < until_us); i++) {
+        r = rebuild(db, tenant_id, ((const int64_t *)rows.items)[i], &of_run, ret, err);
+        arena_reset(&of_run);
+    }
+    arena_done(&of_run);
+    arena_done(&arena);
+    return r;
+}
+
+/* clang-format off */
+#define RECENT_COLUMNS "run_id, agent_version, start_at, closing_at, closing_event, duration_ms"
+#define RECENT(agent)                                                                              \
+    "SELECT " RECENT_COLUMNS " FROM runs WHERE tenant_id = $1 AND agent_id = " agent               \
+    " AND start_at IS NOT NULL ORDER BY start_at DESC, run_id DESC LIMIT $3"
+DB_QUERY(select_recent, RECENT("$2"));
+/* $2 has the agents' ids (db_id_list()). The index of an agent's runs is asked for one agent after
+ * the other, whatever is known about the table. SQLite would have to sort all of them: a third more
+ * work than a statement for each agent. */
+static const struct db_query select_recent_of = {
+    .postgres = "SELECT r.*, x.place - 1"
+                " FROM unnest($2::bigint[]) WITH ORDINALITY AS x(agent, place)"
+                " CROSS JOIN LATERAL (" RECENT("x.agent") ") r"
+                " ORDER BY x.place, start_at DESC, run_id DESC",
+};
+enum { RECENT_PLACE = 6 };
+/* clang-format on */
+
+static void recent_run_read(struct rows *rows, const struct db_row *row)
+{
+    struct recent_run *run = rows_add(rows);
+
+    run->run_id = rows_text(rows->arena, row, 0);
+    run->agent_version = rows_text(rows->arena, row, 1);
+    run->started_at = db_get_int(row, 2);
+    run->ended_at = rows_time(row, 3);
+    run->duration_ms = rows_opt_int(row, 5);
+    run->status = run_status_of(run->ended_at == TIME_NULL ? -1 : db_get_int(row, 4));
+    if (run->ended_at == TIME_NULL)
+        return;
+    if (!run->duration_ms.has)
+        run->duration_ms =
+            (struct opt_int){ true, (run->ended_at - run->started_at) / USEC_PER_MSEC };
+}
+
+static bool recent_run_add(void *ctx, const struct db_row *row)
+{
+    recent_run_read(ctx, row);
+    return true;
+}
+
+/* The runs of all agents in turn, and how many each has. */
+struct recent_reader {
+    struct rows rows;
+    struct list *lists;
+    size_t n;
+};
+
+static bool recent_run_add_of(void *ctx, const struct db_row *row)
+{
+    struct recent_reader *reader = ctx;
+    const size_t place = (size_t)db_get_int(row, RECENT_PLACE);
+
+    assert(place < reader->n);
+    assert(place + 1 == reader->n || reader->lists[place + 1].n == 0); /* sorted */
+    reader->lists[place].n++;
+    recent_run_read(&reader->rows, row);
+    return true;
+}
+
+static int read_one_by_one(struct db *db, const struct recent_runs *of, struct arena *arena,
+                           struct list *ret, struct error *err)
+{
+    for (size_t i = 0; i < of->n; i++) {
+        struct rows rows = { .arena = arena, .size = sizeof(struct recent_run) };
+
+        if (db_exec(db, &select_recent,
+                    DB_ARGS(db_int(of->tenant_id), db_int(of->agent_ids[i]), db_int(of->limit)),
+                    recent_run_add, &rows, err) != 0)
+            return -1;
+        ret[i] = (struct list){ rows.items, rows.n };
+    }
     return 0;
 }
 
-int run_list_read(struct db *db, const struct run_list_request *request, struct arena *arena,
-                  struct run_list *ret, struct error *err)
+int runs_recent(struct db *db, const struct recent_runs *of, struct arena *arena, struct list *ret,
+                struct error *err)
 {
-    if (db_begin(db, err) != 0)
+    struct recent_reader reader = { .rows = { .arena = arena, .size = sizeof(struct recent_run) },
+                                    .lists = ret,
+                                    .n = of->n };
+    struct recent_run *runs;
+
+    if (of->n == 0 || strcmp(db_dialect(db), "sqlite") == 0)
+        return read_one_by_one(db, of, arena, ret, err);
+    for (size_t i = 0; i < of->n; i++)
+        ret[i] = (struct list){ 0 };
+    if (db_exec(db, &select_recent_of,
+                DB_ARGS(db_int(of->tenant_id), db_id_list(db, of->agent_ids, of->n, arena),
+                        db_int(of->limit)),
+                recent_run_add_of, &reader, err) != 0)
         return -1;
-    return db_end_read(db, load_page(db, request, arena, ret, err));
+    runs = reader.rows.items;
+    for (size_t i = 0; i < of->n; i++) {
+        if (ret[i].n == 0)
+            continue;
+        ret[i].items = runs;
+        runs += ret[i].n;
+    }
+    return 0;
+}
+
+/* clang-format off */
+/* The newest runs of the range, by the index of starts; then their states are counted. */
+DB_QUERY(count_runs,
+    "SELECT COALESCE(a.full_name, a.agent_name), n.status, n.runs FROM ("
+    "SELECT agent_id, status, COUNT(*) AS runs FROM (SELECT agent_id,"
+    " CASE WHEN closing_at IS NULL THEN -1 ELSE closing_event END AS status"
+    " FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC, run_id DESC LIMIT $4) newest"
+    " GROUP BY agent_id, status) n"
+    " JOIN agents a ON a.tenant_id = $1 AND a.agent_id = n.agent_id"
+    " ORDER BY a.agent_name, n.status");
+/* One more than are counted: is there another? */
+DB_QUERY(select_beyond,
+    "SELECT 1 FROM runs WHERE tenant_id = $1 AND start_at >= $2 AND start_at < $3"
+    " ORDER BY start_at DESC, run_id DESC LIMIT 1 OFFSET $4");
+/* clang-format on */
+
+static bool add_count(void *ctx, const struct db_row *row)
+{
+    struct rows *rows = ctx;
+    struct run_count *count = rows_add(rows);
+
+    *count = (struct run_count){ .agent_name = rows_text(rows->arena, row, 0),
+                                 .status = run_status_of(db_get_int(row, 1)),
+                                 .n = db_get_int(row, 2) };
+    return true;
+}
+
+int runs_count(struct db *db, int64_t tenant_id, const struct time_range *range,
+               struct arena *arena, struct run_count_list *ret, struct error *err)
+{
+    const struct db_args args =
+        DB_ARGS(db_int(tenant_id), db_int(range->since == TIME_NULL ? INT64_MIN : range->since),
+                db_int(range->until), db_int(RUNS_COUNTED_MAX));
+    struct rows rows = { .arena = arena, .size = sizeof(struct run_count) };
+
+    if (db_exec(db, &count_runs, args, add_count, &rows, err) != 0 ||
+        db_exec_bool(db, &select_beyond, args, &ret->cut, err) != 0)
+        return -1;
+    ret->counts = (struct list){ rows.items, rows.n };
+    return 0;
 }

@@ -1,7 +1,6 @@
 /* shapes.c - the shapes of run events and runs. */
 #include "features/events/shapes.h"
 
-#include "features/events/event_pages.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
 
@@ -24,20 +23,13 @@ bool runs_query_is_sorted(const struct runs_query *query)
     return query->order != 0 || query->ascending;
 }
 
-/* A run without a type of error has no type to filter by. */
-static void check_error_type(struct problems *problems, struct arena *arena, struct str error_type,
-                             bool untyped)
-{
-    if (untyped && !str_is_null(error_type))
-        rule_refuse_text(problems, arena, "error_type", error_type, "Leave it out with untyped");
-}
-
 static void check_runs(void *value, struct arena *arena, struct problems *problems)
 {
     struct runs_query *q = value;
 
     rule_check_since_until(problems, arena, q->since, q->until, &q->range);
-    check_error_type(problems, arena, q->error_type, q->untyped);
+    if (q->untyped && !str_is_null(q->error_type))
+        rule_refuse_text(problems, arena, "error_type", q->error_type, "Leave it out with untyped");
     q->after = RUN_CURSOR_TOP;
     if (!str_is_null(q->cursor) && !run_cursor_parse(q->cursor, &q->after))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
@@ -45,14 +37,6 @@ static void check_runs(void *value, struct arena *arena, struct problems *proble
     if (!str_is_null(q->cursor) && runs_query_is_sorted(q))
         rule_refuse_text(problems, arena, "cursor", q->cursor,
                          "A sorted list has no pages: leave out order and ascending");
-}
-
-static void check_facets(void *value, struct arena *arena, struct problems *problems)
-{
-    struct run_facets_query *q = value;
-
-    rule_check_since_until(problems, arena, q->since, q->until, &q->range);
-    check_error_type(problems, arena, q->error_type, q->untyped);
 }
 
 static void check_narrative(void *value, struct arena *arena, struct problems *problems)
@@ -170,35 +154,33 @@ SHAPE(run_narrative, "RunNarrative", (.doc = "A run and its events, or a page of
     STR(next, .flags = F_NULL | F_OMIT_EMPTY, .doc = "Cursor of the next page; null on the last one. Left out when neither limit nor cursor is given and these are all events."),
     OPT_INT(damaged, .flags = F_OMIT, .doc = "Events of this page left out because they do not match their checksums; `muster check` names them. Absent: none."));
 
+#define RUN_RANGE_ROWS \
+    STR(since,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)."), \
+    STR(until,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now.")
+#define RUN_FILTER_ROWS \
+    STR(agent_name,      .flags = F_NULL, .doc = "Only runs of this agent."), \
+    ENUM(status,         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status."), \
+    STR(workflow_run_id, .flags = F_NULL, .doc = "Only runs of this workflow."), \
+    STR(agent_version,   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent."), \
+    STR(error_type,      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error."), \
+    BOOL(untyped,        .absent = "false", .doc = "Only runs that failed without a type of error."), \
+    STR(q,               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters.")
+
 SHAPE(runs_query, "RunsQuery", (.rules = check_runs,
       .example = EXAMPLE({"status": "failed"})),
     BOOL(include_steps,  .absent = "false", .doc = "Adds the in_progress events."),
     BOOL(include_cost,   .absent = "false", .doc = "Adds tokens and cost of all that was reported with the run's id."),
-    STR(since,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)."),
-    STR(until,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now."),
+    RUN_RANGE_ROWS,
     INT(limit,           .absent = "50", .least = 1, .most = 1000, .doc = "How many items a page has at most."),
     STR(cursor,          .pattern = RUN_CURSOR_PATTERN, .flags = F_NULL, .doc = "The next of the previous page."),
-    STR(agent_name,      .flags = F_NULL, .doc = "Only runs of this agent."),
-    ENUM(status,         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status."),
-    STR(workflow_run_id, .flags = F_NULL, .doc = "Only runs of this workflow."),
-    STR(agent_version,   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent."),
-    STR(error_type,      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error."),
-    BOOL(untyped,        .absent = "false", .doc = "Only runs that failed without a type of error."),
-    STR(q,               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters."),
+    RUN_FILTER_ROWS,
     ENUM(order,          .absent = "\"started\"", .choices = run_order_names, .doc = "What the list is sorted by, descending. Any order but the newest first sorts the newest 10,000 runs of the range (with q: 2,000), and has no pages."),
     BOOL(ascending,      .absent = "false", .doc = "The other direction."));
 
-SHAPE(run_facets_query, "RunFacetsQuery", (.rules = check_facets,
+SHAPE_TABLE(, run_facets_query_shape, struct runs_query, "RunFacetsQuery", (.rules = check_runs,
       .example = EXAMPLE({"status": "failed"})),
-    STR(since,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started at or after this: a date-time, or a span back from now (90m, 24h, 7d, 4w)."),
-    STR(until,           .pattern = MOMENT_PATTERN, .flags = F_NULL, .doc = "Runs that started before this: a date-time, or a span back from now."),
-    STR(agent_name,      .flags = F_NULL, .doc = "Only runs of this agent."),
-    ENUM(status,         .flags = F_NULL, .choices = run_status_names, .doc = "Only runs with this status."),
-    STR(workflow_run_id, .flags = F_NULL, .doc = "Only runs of this workflow."),
-    STR(agent_version,   .flags = F_NULL, .max = 256, .doc = "Only runs of this version of their agent."),
-    STR(error_type,      .flags = F_NULL, .max = 256, .doc = "Only runs that failed with this type of error."),
-    BOOL(untyped,        .absent = "false", .doc = "Only runs that failed without a type of error."),
-    STR(q,               .flags = F_NULL, .min = 1, .max = 64, .doc = "Only runs with this text in the agent's name, the error or the first 1,000 characters of a message; ASCII letters match in any case, with PostgreSQL all letters."));
+    RUN_RANGE_ROWS,
+    RUN_FILTER_ROWS);
 
 STATIC_SHAPE(facet_value, "FacetValue", (.doc = "A value of a filter.",
       .example = EXAMPLE({"value": "UpstreamTimeout", "runs": 41})),

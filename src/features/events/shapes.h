@@ -1,35 +1,8 @@
 /* shapes.h - run events as agents send them, and as they are read back. */
 #pragma once
-#include "features/events/event_pages.h"
+#include "features/events/cursors.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
-
-/* --- cursors of the list of runs, as opaque text for clients --- */
-
-/* Runs are listed by these two, both descending; no two runs of a tenant are equal in both. Neither
- * depends on the database or on the order of arrival. */
-struct run_cursor {
-    int64_t start_at;
-    struct str run_id; /* borrowed */
-};
-
-/* Before and after every other id. */
-#define RUN_ID_FIRST STR_LIT("00000000-0000-0000-0000-000000000000")
-#define RUN_ID_LAST  STR_LIT("ffffffff-ffff-ffff-ffff-ffffffffffff")
-
-/* Before every run. */
-#define RUN_CURSOR_TOP ((struct run_cursor){ INT64_MAX, RUN_ID_FIRST })
-
-/* Eleven base62 digits of the start, the id, six base62 digits of CRC-32 over both. */
-enum { RUN_CURSOR_LEN = 11 + 36 + 6 };
-
-/* Returns `text` as a str. The id is a UUID as stored. */
-struct str run_cursor_format(const struct run_cursor *cursor, char text[RUN_CURSOR_LEN]);
-
-/* False when run_cursor_format() did not write it. *ret points into `s`. */
-bool run_cursor_parse(struct str s, struct run_cursor *ret);
-
-/* --- events and runs --- */
 
 enum run_event { EVENT_STARTED, EVENT_COMPLETED, EVENT_FAILED, EVENT_IN_PROGRESS };
 
@@ -122,6 +95,7 @@ struct run_list {
     int64_t examined_since; /* TIME_NULL (left out): all runs that match */
 };
 
+/* Of a list of runs; their facets have its filters alone. */
 struct runs_query {
     bool include_steps, include_cost;
     struct str since, until; /* null */
@@ -144,16 +118,6 @@ struct run_path {
 
 /* Not the newest first? Then it has no pages. */
 bool runs_query_is_sorted(const struct runs_query *query);
-
-/* The filters of a list of runs. */
-struct run_facets_query {
-    struct str since, until, agent_name;                      /* null */
-    int status;                                               /* enum run_status; -1: any */
-    struct str workflow_run_id, agent_version, error_type, q; /* null */
-    bool untyped;                                             /* failed without a type */
-
-    struct time_range range; /* since and until, resolved when the query was read */
-};
 
 enum { FACET_VALUES_MAX = 20 };
 
@@ -183,7 +147,9 @@ struct narrative_query {
     struct event_place after; /* the parsed cursor; without one, the end where reading begins */
 };
 
-extern const char *const event_level_names[]; /* as enum event_level, ends in NULL */
+enum event_level { LEVEL_WARNING, LEVEL_ERROR };
+
+extern const char *const event_level_names[]; /* in that order, ends in NULL */
 
 /* A run by category and time. */
 struct timeline_tick {

@@ -8,6 +8,7 @@
 #include "features/events/event_days.h"
 #include "features/events/event_log.h"
 #include "features/events/event_rows.h"
+#include "features/events/runs.h"
 #include "features/events/shapes.h"
 #include "shape/write.h"
 
@@ -128,8 +129,7 @@ static int walk_run(struct export_run *run, struct error *err)
     if (log->methods->find_run(log, run->db, job->tenant->id, job->run_id, &run->run_no, err) != 0)
         return -1;
     if (run->run_no == 0)
-        return err_set(err, ERR_NOT_FOUND, "There is no run '%.*s' in tenant '%.*s'",
-                       STR_ARG(job->run_id), STR_ARG(job->tenant->slug));
+        return run_not_found(job->tenant, job->run_id, err);
     run->part_bytes = RUN_PART_BYTES;
     return walk_pages(run, export_page_of_run, err);
 }

@@ -7,51 +7,13 @@
  * client. Once a second exports_check() ends those that may not go on.
  */
 #pragma once
-#include <stdatomic.h>
-#include <stdbool.h>
+#include <stdint.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "features/export/shapes.h"
-#include "shape/timerange.h"
 
 struct engine;
+struct export_job; /* export_run.h */
 struct exports;
-struct tenant_entry;
-
-enum export_kind { EXPORT_EVENTS, EXPORT_BUSINESS, EXPORT_LLM };
-
-/* Filled in by the caller; must live until done(). */
-struct export_job {
-    enum export_kind kind;
-    enum export_format format;
-    const struct tenant_entry *tenant;
-    struct time_range range;
-    struct str run_id; /* of events: only this run's; STR_NULL: all */
-    bool skip_damaged; /* leave out rows that do not match their checksums, rather than end */
-
-    /* On the export's thread. Consumes the bytes of `part`; may block. False cancels the export. */
-    bool (*write)(struct export_job *job, struct buf *part);
-
-    /* On the watcher's thread, about once a second until the end is near. May the caller still have
-     * the rest? */
-    bool (*may_go_on)(struct export_job *job);
-
-    /* On the watcher's thread, after `cancelled` was set: ends a write that waits. May be called
-     * several times. */
-    void (*interrupt)(struct export_job *job);
-
-    /* The last call on the export's thread, exactly once. `err` is NULL when everything was written
-     * or the client has gone, and borrowed otherwise. */
-    void (*done)(struct export_job *job, const struct error *err);
-
-    /* Internal. */
-    struct export_job *next;
-    struct exports *exports;
-    int64_t began_us;      /* monotonic */
-    atomic_bool cancelled; /* it may not go on, or its time is over */
-};
-
 struct event_log;
 struct prices;
 

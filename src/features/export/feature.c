@@ -14,6 +14,7 @@
 #include "features/cost/prices.h"
 #include "features/events/event_log.h"
 #include "features/events/shapes.h"
+#include "features/export/export_run.h"
 #include "features/export/exports.h"
 #include "features/features.h"
 #include "http/exchange.h"

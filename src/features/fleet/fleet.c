@@ -336,7 +336,7 @@ static void add_runs(struct agent_listed *agent, const struct fleet_agent *row,
 static int load_page(const struct page *p, struct db *db, struct list *ret, struct error *err)
 {
     const struct list ids = { p->ids, p->n };
-    struct recent_runs_of of = { p->view->tenant->id, p->ids, 0, RECENT_RUNS };
+    struct recent_runs of = { p->view->tenant->id, p->ids, 0, RECENT_RUNS };
     struct agent_listed *agents;
     const struct fleet_agent *rows;
     struct list found, *runs;
@@ -348,7 +348,7 @@ static int load_page(const struct page *p, struct db *db, struct list *ret, stru
         p->ids[i] = rows[i].agent_id;
     of.n = found.n;
     runs = ARENA_ARRAY(p->arena, struct list, found.n);
-    if (store_recent_runs_of(db, &of, p->arena, runs, err) != 0)
+    if (runs_recent(db, &of, p->arena, runs, err) != 0)
         return -1;
     agents = ARENA_ARRAY(p->arena, struct agent_listed, found.n);
     for (size_t i = 0; i < found.n; i++) {
@@ -544,9 +544,9 @@ static int load_agent(struct db *db, const struct fleet_view *view, struct str a
         return err_set(err, ERR_NOT_FOUND, "There is no agent '%.*s' in tenant '%.*s'",
                        STR_ARG(agent_name), STR_ARG(view->tenant->slug));
     if (fleet_declared(db, view->tenant->id, row.agent_id, arena, &declared, err) != 0 ||
-        store_recent_runs(db,
-                          &(struct recent_runs){ view->tenant->id, row.agent_id, COUNTED_RUNS + 1 },
-                          arena, &runs, err) != 0)
+        runs_recent(db,
+                    &(struct recent_runs){ view->tenant->id, &row.agent_id, 1, COUNTED_RUNS + 1 },
+                    arena, &runs, err) != 0)
         return -1;
     if (declared.config_schema != NULL &&
         config_hide_defaults(db, view->tenant->id, declared.config_schema, arena, err) != 0)

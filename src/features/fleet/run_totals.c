@@ -116,13 +116,13 @@ static int read_agent(struct db *db, const struct run_totals_span *span, struct 
 /* Cuts the span to its newest runs, as the facets of the list of runs do. */
 static int bound_span(struct db *db, struct run_totals_span *span, bool *ret_cut, struct error *err)
 {
-    struct run_facets_span runs = { .tenant_id = span->tenant_id,
-                                    .since = span->since,
-                                    .until = span->until,
-                                    .limit = span->limit,
-                                    .agent_id = span->agent_id };
+    struct runs_span runs = { .tenant_id = span->tenant_id,
+                              .since = span->since,
+                              .until = span->until,
+                              .limit = span->limit,
+                              .agent_id = span->agent_id };
 
-    if (store_run_facets_bound(db, &runs, ret_cut, err) != 0)
+    if (runs_cut(db, &runs, ret_cut, err) != 0)
         return -1;
     span->since = runs.since;
     return 0;

@@ -143,8 +143,7 @@ static int write_runs(struct writing *w, struct error *err)
     const struct run_count *counts;
     struct exposition e;
 
-    if (store_run_counts(w->db, w->scrape->view.tenant->id, &w->scrape->range, w->arena, &list,
-                         err) != 0)
+    if (runs_count(w->db, w->scrape->view.tenant->id, &w->scrape->range, w->arena, &list, err) != 0)
         return -1;
     counts = list.counts.items;
     exposition_begin(&e, w->out, PART_BYTES);

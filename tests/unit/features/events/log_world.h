@@ -69,25 +69,3 @@ static inline bool log_add_one(struct log_world *w, int64_t received_at,
     log_add(w, &item, 1);
     return !item.duplicate;
 }
-
-static inline int64_t log_run_no(struct log_world *w, int64_t tenant_id, const char *run_id)
-{
-    struct error err = { 0 };
-    int64_t run_no = 0;
-
-    log_must(w->log->methods->find_run(w->log, w->db, tenant_id, str_of(run_id), &run_no, &err),
-             &err);
-    return run_no;
-}
-
-/* In order of arrival. */
-static inline size_t log_events(struct log_world *w, const char *run_id, struct stored_event **ret)
-{
-    int64_t run_no = log_run_no(w, w->tenant_id, run_id);
-    struct error err = { 0 };
-    struct list events;
-
-    log_must(store_run_events(w->db, w->tenant_id, run_no, &w->arena, &events, &err), &err);
-    *ret = events.items;
-    return events.n;
-}

@@ -1,5 +1,4 @@
-/* test_run_list.c - pages of runs: their order, what is filtered, and that none is lost
- * between. */
+/* test_run_list_store.c - pages of runs that a filter leaves: bounded, and none is lost between. */
 #include "features/events/run_list.h"
 
 #include "base/buf.h"
@@ -35,136 +34,18 @@ static void add_event(struct log_world *w, const char *id, int64_t timestamp, en
 
 static struct run_page page_of(struct log_world *w, const struct run_filter *filter)
 {
+    struct run_filter mine = *filter;
     struct error err = { 0 };
     struct run_page page;
 
-    log_must(store_run_list(w->db, w->tenant_id, filter, &w->arena, &page, &err), &err);
+    mine.tenant_id = w->tenant_id;
+    log_must(run_list_find(w->db, &mine, &w->arena, &page, &err), &err);
     CHECK(page.runs.n <= (size_t)filter->limit);
     return page;
 }
 
-/* The ends of the ids of a page, with '+' when there may be more. */
-static struct str ids_of(struct log_world *w, const struct run_filter *filter)
-{
-    struct run_page page = page_of(w, filter);
-    const struct run_found *runs = page.runs.items;
-    struct str text = STR_LIT("");
-
-    for (size_t i = 0; i < page.runs.n; i++)
-        text = arena_printf(&w->arena, "%.*s%s%s", STR_ARG(text), i > 0 ? " " : "",
-                            runs[i].run_id.data + sizeof(ID) - 1);
-    return arena_printf(&w->arena, "%.*s%s", STR_ARG(text), page.more ? "+" : "");
-}
-
-TEST(the_newest_start_comes_first_and_equal_ones_go_by_id)
-{
-    struct log_world w;
-
-    log_world_init(&w);
-    CHECK_STR(ids_of(&w, &all), "");
-    add_event(&w, "03", 5, EVENT_STARTED, NULL);
-    add_event(&w, "01", 5, EVENT_STARTED, NULL);
-    add_event(&w, "02", 5, EVENT_STARTED, NULL);
-    add_event(&w, "09", -7, EVENT_STARTED, NULL);
-    add_event(&w, "00", 6, EVENT_IN_PROGRESS, NULL);
-    CHECK_STR(ids_of(&w, &all), "00 03 02 01 09");
-    add_event(&w, "00", 4, EVENT_STARTED, NULL); /* now it is known when that one started */
-    CHECK_STR(ids_of(&w, &all), "03 02 01 00 09");
-    log_world_done(&w);
-}
-
-TEST(since_is_inclusive_until_is_exclusive_and_a_cursor_goes_on_between_them)
-{
-    static const struct {
-        int64_t since, until, after;
-        const char *expected;
-    } rows[] = {
-        { INT64_MIN, INT64_MAX, INT64_MAX, "04 03 02 01" },
-        { 20, 40, INT64_MAX, "03 02" },
-        { 20, 41, INT64_MAX, "04 03 02" },
-        { 21, 21, INT64_MAX, "" },
-        { 41, INT64_MAX, INT64_MAX, "" },
-        { INT64_MIN, 40, 40, "03 02 01" }, /* the cursor's own start is beyond the range */
-        { INT64_MIN, 40, 30, "02 01" },
-        { 20, 40, 30, "02" },
-        { 20, 40, 10, "" },
-        { 30, 20, INT64_MAX, "" },
-    };
-    struct log_world w;
-
-    log_world_init(&w);
-    for (int i = 1; i <= 4; i++) {
-        char id[] = { '0', (char)('0' + i), 0 };
-
-        add_event(&w, id, 10LL * i, EVENT_STARTED, NULL);
-    }
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct run_filter filter = all;
-
-        filter.since = rows[i].since;
-        filter.until = rows[i].until;
-        filter.after.start_at = rows[i].after;
-        CHECK_STR(ids_of(&w, &filter), rows[i].expected);
-    }
-    log_world_done(&w);
-}
-
-TEST(filters_hold_together_or_alone_and_never_reach_another_tenant)
-{
-    static const struct {
-        bool other_agent;
-        int status;
-        const char *workflow, *expected;
-    } rows[] = {
-        { false, RUN_IN_PROGRESS, NULL, "05 01" },
-        { false, RUN_COMPLETED, NULL, "04 02" },
-        { false, RUN_FAILED, NULL, "03" },
-        { false, -1, "w", "04 02" },
-        { false, -1, "W", "" },
-        { false, -1, "", "03" },
-        { false, RUN_COMPLETED, "w", "04 02" },
-        { false, RUN_FAILED, "w", "" },
-        { true, -1, NULL, "05 04" },
-        { true, RUN_COMPLETED, NULL, "04" },
-        { true, RUN_COMPLETED, "w", "04" },
-        { true, RUN_FAILED, NULL, "" },
-    };
-    struct tenant_row tenant = { .slug = STR_LIT("u"), .name = STR_LIT(""), .max_agents = 10 };
-    struct agent_row agent = { 0 }, foreign = { 0 };
-    struct error err = { 0 };
-    struct log_world w;
-    int64_t own_tenant;
-
-    log_world_init(&w);
-    log_must(agents_add(w.db, w.tenant_id, STR_LIT("other"), 1, &agent, &err), &err);
-    add_event(&w, "01", 1, EVENT_STARTED, NULL);
-    add_event(&w, "02", 2, EVENT_COMPLETED, "w");
-    add_event(&w, "03", 3, EVENT_FAILED, "");
-    w.agent_id = agent.agent_id;
-    add_event(&w, "04", 4, EVENT_COMPLETED, "w");
-    add_event(&w, "05", 5, EVENT_IN_PROGRESS, NULL);
-    log_must(tenant_add(w.db, &tenant, &err), &err);
-    own_tenant = w.tenant_id;
-    w.tenant_id = tenant.tenant_id;
-    log_must(agents_add(w.db, w.tenant_id, STR_LIT("other"), 1, &foreign, &err), &err);
-    w.agent_id = foreign.agent_id;
-    add_event(&w, "02", 6, EVENT_COMPLETED, "w");
-    CHECK_STR(ids_of(&w, &all), "02");
-    w.tenant_id = own_tenant;
-    CHECK_STR(ids_of(&w, &all), "05 04 03 02 01");
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct run_filter filter = all;
-
-        filter.agent_id = rows[i].other_agent ? agent.agent_id : 0;
-        filter.status = rows[i].status;
-        filter.workflow_run_id = str_of(rows[i].workflow);
-        CHECK_STR(ids_of(&w, &filter), rows[i].expected);
-    }
-    log_world_done(&w);
-}
-
-/* Walks the whole list by pages while a run arrives between any two; returns how many pages. */
-static size_t walk(struct log_world *w, struct run_filter filter, bool arrivals, struct str *ret)
+/* Walks the whole list by pages; returns how many. */
+static size_t walk(struct log_world *w, struct run_filter filter, struct str *ret)
 {
     struct str seen = STR_LIT("");
     struct run_page page;
@@ -178,39 +59,11 @@ static size_t walk(struct log_world *w, struct run_filter filter, bool arrivals,
                                     sizeof(ID) - 1);
         CHECK(page.runs.n == 0 || page.end.start_at <= filter.after.start_at);
         filter.after = page.end;
-        if (arrivals && pages < 9) {
-            char id[] = { 'n', (char)('0' + pages), 0 };
-
-            add_event(w, id, 1000, EVENT_STARTED, NULL); /* newer than any page from now on */
-        }
         pages++;
         CHECK(pages < 100);
     } while (page.more);
     *ret = seen;
     return pages;
-}
-
-TEST(pages_have_no_gap_and_no_repeat_while_runs_arrive)
-{
-    static const char expected[] = " 24 23 22 21 20 19 18 17 16 15 14 13 12 11 10 09 08 07 06 05 04"
-                                   " 03 02 01 00";
-
-    for (int64_t limit = 1; limit <= 26; limit += limit < 6 ? 1 : 4) {
-        struct run_filter filter = all;
-        struct log_world w;
-        struct str seen;
-
-        log_world_init(&w);
-        for (int i = 0; i < 25; i++) {
-            char id[] = { (char)('0' + i / 10), (char)('0' + i % 10), 0 };
-
-            add_event(&w, id, i / 4, EVENT_STARTED, NULL); /* four of each start */
-        }
-        filter.limit = limit;
-        CHECK_INT(walk(&w, filter, true, &seen), (25 + limit - 1) / limit);
-        CHECK_STR(seen, expected);
-        log_world_done(&w);
-    }
 }
 
 /* One page reads at most that number of runs; the next pages have the others. */
@@ -236,7 +89,7 @@ TEST(a_filter_that_fits_few_runs_is_answered_in_bounded_pages)
         filter.status = RUN_FAILED;
         filter.scan_max = rows[i].scan_max;
         filter.limit = rows[i].limit;
-        CHECK_INT(walk(&w, filter, false, &seen), rows[i].pages);
+        CHECK_INT(walk(&w, filter, &seen), rows[i].pages);
         CHECK_STR(seen, " 19 10 01");
     }
     log_world_done(&w);
@@ -266,21 +119,22 @@ TEST(candidates_are_the_newest_that_match_and_are_loaded_as_far_as_they_fit)
 
         add_event(&w, id, i, i % 2 == 1 ? EVENT_FAILED : EVENT_COMPLETED, NULL);
     }
+    filter.tenant_id = w.tenant_id;
     filter.status = RUN_FAILED;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         filter.scan_max = rows[i].scan_max;
-        log_must(store_run_candidates(w.db, w.tenant_id, &filter, &w.arena, &found, &err), &err);
+        log_must(run_list_candidates(w.db, &filter, &w.arena, &found, &err), &err);
         CHECK_INT(found.n, rows[i].found);
         CHECK_INT(found.cut, rows[i].cut);
         CHECK_STR(found.runs[0].run_id, ID "19");
     }
     filter.scan_max = 1000;
-    log_must(store_run_candidates(w.db, w.tenant_id, &filter, &w.arena, &found, &err), &err);
+    log_must(run_list_candidates(w.db, &filter, &w.arena, &found, &err), &err);
     for (size_t i = 0; i < COUNT_OF(loads); i++) {
         struct run_page page;
 
         found.bytes = loads[i].bytes;
-        log_must(store_run_load(w.db, &found, loads[i].limit, &w.arena, &page, &err), &err);
+        log_must(run_list_load(w.db, &found, loads[i].limit, &w.arena, &page, &err), &err);
         CHECK_INT(page.runs.n, loads[i].loaded);
     }
     log_world_done(&w);
