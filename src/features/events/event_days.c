@@ -40,10 +40,11 @@ struct noting {
 };
 
 /* clang-format off */
-static const struct db_query select_last_row = {
+#define ROWS "SELECT tenant_id, first_no, day, lags FROM event_days"
+/* The row that covers number $2. */
+static const struct db_query select_row = {
     .keeps_plan = true,
-    .sql = "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1"
-           " ORDER BY first_no DESC LIMIT 1",
+    .sql = ROWS " WHERE tenant_id = $1 AND first_no <= $2 ORDER BY first_no DESC LIMIT 1",
 };
 static const struct db_query add_lags = {
     .keeps_plan = true,
@@ -51,8 +52,9 @@ static const struct db_query add_lags = {
            " ON CONFLICT (tenant_id, first_no) DO UPDATE SET lags = event_days.lags | excluded.lags"
            " WHERE event_days.lags | excluded.lags <> event_days.lags",
 };
-DB_QUERY(select_rows,
-    "SELECT first_no, day, lags FROM event_days WHERE tenant_id = $1 ORDER BY first_no");
+DB_QUERY(select_rows, ROWS " WHERE tenant_id = $1 ORDER BY first_no");
+DB_QUERY(select_all_rows, ROWS " ORDER BY tenant_id, first_no");
+DB_QUERY(select_all_events, "SELECT tenant_id, event_no, timestamp FROM events");
 /* clang-format on */
 
 static int64_t day_of(int64_t us)
@@ -109,11 +111,8 @@ static struct days_row *place_of(struct event_days *days, int64_t tenant_id)
 
 static bool read_row(void *ctx, const struct db_row *row)
 {
-    struct days_row *ret = ctx;
-
-    ret->first_no = db_get_int(row, 0);
-    ret->day = db_get_int(row, 1);
-    ret->lags = (uint64_t)db_get_int(row, 2);
+    *(struct days_row *)ctx = (struct days_row){ db_get_int(row, 0), db_get_int(row, 1),
+                                                 db_get_int(row, 2), (uint64_t)db_get_int(row, 3) };
     return true;
 }
 
@@ -132,7 +131,8 @@ static int find_known(const struct noting *n, int64_t tenant_id, struct days_row
     if (known->tenant_id == tenant_id)
         return 0;
     *known = (struct days_row){ .tenant_id = tenant_id };
-    return db_exec(n->db, &select_last_row, DB_ARGS(db_int(tenant_id)), read_row, known, err);
+    return db_exec(n->db, &select_row, DB_ARGS(db_int(tenant_id), db_int(INT64_MAX)), read_row,
+                   known, err);
 }
 
 static bool is_same_row(const struct days_row *a, const struct days_row *b)
@@ -329,25 +329,9 @@ struct checking {
     struct rows suspects; /* struct suspect */
 };
 
-/* clang-format off */
-DB_QUERY(select_all_rows,
-    "SELECT tenant_id, first_no, day, lags FROM event_days ORDER BY tenant_id, first_no");
-DB_QUERY(select_all_events, "SELECT tenant_id, event_no, timestamp FROM events");
-DB_QUERY(select_row,
-    "SELECT tenant_id, first_no, day, lags FROM event_days WHERE tenant_id = $1 AND first_no <= $2"
-    " ORDER BY first_no DESC LIMIT 1");
-/* clang-format on */
-
-static void read_days_row(const struct db_row *row, struct days_row *ret)
-{
-    *ret = (struct days_row){ db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2),
-                              (uint64_t)db_get_int(row, 3) };
-}
-
 static bool keep_row(void *ctx, const struct db_row *row)
 {
-    read_days_row(row, rows_add(ctx));
-    return true;
+    return read_row(rows_add(ctx), row);
 }
 
 /* The last row of the tenant that begins with the number or before; or NULL. */
@@ -383,12 +367,6 @@ static bool look_at_event(void *ctx, const struct db_row *row)
     return c->suspects.n < SUSPECTS_MAX;
 }
 
-static bool read_one(void *ctx, const struct db_row *row)
-{
-    read_days_row(row, ctx);
-    return true;
-}
-
 /* The event is committed, and its row with it; the row as it was read before may be older. */
 static int look_again(const struct checking *c, struct db *db, days_lost_fn *on_lost, void *ctx,
                       struct error *err)
@@ -398,7 +376,7 @@ static int look_again(const struct checking *c, struct db *db, days_lost_fn *on_
         struct days_row row = { 0 };
 
         if (db_exec(db, &select_row, DB_ARGS(db_int(one->tenant_id), db_int(one->event_no)),
-                    read_one, &row, err) != 0)
+                    read_row, &row, err) != 0)
             return -1;
         if (row.tenant_id != 0 && !days_row_has(&row, one->timestamp) &&
             !on_lost(ctx, one->tenant_id, one->event_no))
