@@ -2,7 +2,6 @@
 #include "features/events/ids/ids.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,50 +186,13 @@ static int load_filter(const struct ids *ids, struct db *db, struct id_segment *
     return 0;
 }
 
-/* Those who have it open may go on. What is left behind is swept at the next start. */
+/* Threads that have it open may go on. */
 static void remove_filter(const struct ids *ids, const struct id_segment *s)
 {
     char path[PATH_BYTES];
 
     if (filter_path(ids, s, path))
         (void)unlink(path);
-}
-
-/* Of a live segment? A number with an ending is a file that was being written. */
-static bool is_live_filter(const char *number, const struct id_segments *live)
-{
-    char *end;
-    const long long segment_no = strtoll(number, &end, 10);
-
-    for (size_t i = 0; *end == '\0' && i < live->n; i++)
-        if (live->items[i]->segment_no == segment_no)
-            return true;
-    return false;
-}
-
-/* Removes the files that an earlier process has left. */
-static void sweep_filters(const struct ids *ids, const struct id_segments *live)
-{
-    const char *slash = ids->filters == NULL ? NULL : strrchr(ids->filters, '/');
-    const struct dirent *entry;
-    char *folder;
-    DIR *dir;
-    int at;
-
-    if (slash == NULL)
-        return;
-    folder = mem_strdup(ids->filters);
-    folder[slash - ids->filters + 1] = '\0';
-    dir = opendir(folder);
-    free(folder);
-    if (dir == NULL)
-        return;
-    at = dirfd(dir);
-    while (at >= 0 && (entry = readdir(dir)) != NULL)
-        if (str_starts(str_of(entry->d_name), str_of(slash + 1)) &&
-            !is_live_filter(entry->d_name + strlen(slash + 1), live))
-            (void)unlinkat(at, entry->d_name, 0);
-    (void)closedir(dir);
 }
 
 /* Garbage needs none. */
@@ -242,7 +204,6 @@ static int load_filters(struct ids *ids, const struct id_segments *live, struct 
     for (size_t i = 0; i < live->n; i++)
         if (load_filter(ids, db, live->items[i], err) != 0)
             return -1;
-    sweep_filters(ids, live);
     return 0;
 }
 
