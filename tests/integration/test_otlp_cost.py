@@ -85,13 +85,6 @@ def test_a_price_costs_the_same_whichever_way_it_says_input_is_counted(shop, tmp
         assert groups(shop)["total"]["cost"] == decimal((600 * fresh + 300 * read + 100 * write) / 10**6)
 
 
-def test_two_calls_of_one_moment_are_added_and_cost_their_sum(shop):
-    trace = new_trace()
-    send(shop, span(trace, 1), call(trace, 2, (1200, 0, 1000), parent=1), call(trace, 3, (1200, 0, 100), parent=1))
-    paid = usd(1300 * 1.25 + 1100 * 0.125)
-    assert groups(shop)["total"]["cost"] == groups(shop, "run")["total"]["cost"] == paid
-
-
 def test_a_report_may_say_whether_its_input_includes_cached_tokens(shop):
     run, when = str(uuid.uuid4()), "2025-06-15T12:00:00Z"
 
@@ -245,14 +238,6 @@ def test_layers_that_name_one_kind_in_other_words_count_once(shop, outer, inner,
     spans = [of_kind(trace, 2, 1, **outer, **told), of_kind(trace, 3, 2, **inner, **told)]
     apart(shop, *([[one] for one in spans] if each else [spans]))
     assert groups(shop)["total"]["calls"] == 1
-
-
-def test_calls_of_two_kinds_below_one_request_each_find_their_own_layer(shop):
-    trace = new_trace()
-    chat, embed = {"model": "gpt-5", "entered": 9}, {"operation": "embeddings", "model": "e", "entered": 5}
-    send(shop, of_kind(trace, 2, 1, **chat), span(trace, 3, parent=2), of_kind(trace, 4, 3, **embed),
-         of_kind(trace, 5, 3, **chat))  # fmt: skip
-    assert {g["model"]: g["calls"] for g in groups(shop)["groups"]} == {"gpt-5": 1, "e": 1}
 
 
 def test_calls_that_are_each_others_parent_do_not_vanish(shop):

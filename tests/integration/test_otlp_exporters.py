@@ -57,23 +57,12 @@ def test_metrics_are_answered_200_and_their_points_counted(tenant, encoding):
     assert tenant.client.get(tenant.path("agents")).json()["agents"] == []
 
 
-def test_metrics_are_refused_as_spans_are(server, tenant, encoding):
+def test_metrics_that_are_malformed_are_refused(tenant, encoding):
     bad = {Protobuf: (b"\x0a\x05abc", wire_body(metrics((1,)))[:-1]),
            Json: (b"{", b"[]", b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"sum":[]}]}]}]}')}  # fmt: skip
     for body in bad[encoding]:
         answer = send(tenant.client, encoding, body)
         assert (answer.status, encoding.status(answer)[0]) == (400, 3), body
-    good = encoding.body(metrics((1,)))
-    nobody = tenant.client.post(METRICS, good, headers={"Content-Type": encoding.media}, token="mst_ws_x")
-    assert (nobody.status, encoding.status(nobody)[0]) == (401, 16)
-    large = send(tenant.client, encoding, encoding.body(metrics((400_000,))))
-    assert (large.status, encoding.status(large)[0]) == (413, 3)
-    assert tenant.client.post(METRICS, b"x", headers={"Content-Type": "text/plain"}).status == 415
-    slow = server.add_tenant(rate_limit=1)
-    assert rejected(send(slow.client, encoding, good), encoding)[0] == 1
-    limited = send(slow.client, encoding, good)
-    assert (limited.status, encoding.status(limited)[0]) == (429, 8)
-    slow.client.close()
 
 
 def recording(name):

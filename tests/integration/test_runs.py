@@ -272,26 +272,15 @@ REVERSED = "since should not be after until"
 BAD = [
     ("limit=0", problem("greater_than_equal", "limit",
                         "Input should be greater than or equal to 1", "0", ge=1)),
-    ("limit=-1", problem("greater_than_equal", "limit",
-                         "Input should be greater than or equal to 1", "-1", ge=1)),
     ("limit=1001", problem("less_than_equal", "limit",
                            "Input should be less than or equal to 1000", "1001", le=1000)),
     ("limit=abc", problem("int_parsing", "limit", INTEGER, "abc")),
-    ("limit=", problem("int_parsing", "limit", INTEGER, "")),
     ("include_steps=maybe", problem("bool_parsing", "include_steps", BOOLEAN, "maybe")),
     ("status=started", problem("literal_error", "status", f"Input should be {STATUSES}", "started",
                                expected=STATUSES)),
     ("since=yesterday", rule("since", MOMENT, "yesterday")),
-    ("since=", rule("since", MOMENT, "")),
-    ("since=2025-01-02", rule("since", MOMENT, "2025-01-02")),
-    ("until=5", rule("until", MOMENT, "5")),
     ("until=-5h", rule("until", MOMENT, "-5h")),
     ("since=24h&until=7d", rule("since", REVERSED, "24h")),
-    ("since=2025-01-02T03:04:06Z&until=2025-01-02T03:04:05Z",
-     rule("since", REVERSED, "2025-01-02T03:04:06Z")),
-    ("since=1h&until=2025-01-02T03:04:05Z", rule("since", REVERSED, "1h")),
-    ("since=2100-01-01T00:00:00Z&until=0m", rule("since", REVERSED, "2100-01-01T00:00:00Z")),
-    ("cursor=", rule("cursor", CURSOR, "")),
     ("cursor=abc", rule("cursor", CURSOR, "abc")),
     ("cursor=" + "0" * 53, rule("cursor", CURSOR, "0" * 53)),
 ]  # fmt: skip
@@ -355,49 +344,6 @@ def test_runs_and_failures_are_counted_over_time(tenant):
     for bad in ("all", "500d", "x"):
         answer = tenant.client.get(tenant.path(f"dashboard/totals?time_range={bad}"))
         assert (answer.status, answer.json()["detail"][0]["loc"]) == (422, ["query", "time_range"])
-
-
-@pytest.mark.parametrize("agent_name", [None, "reader"])
-def test_totals_are_those_of_the_list_of_runs_for_the_same_range(tenant, agent_name):
-    now = datetime.now(timezone.utc)
-    spans = {"24h": 1, "7d": 7, "30d": 30}
-    minutes = [
-        days * 1440 + around for days in spans.values() for around in (-40, -20, -10, 10, 20, 40)
-    ]
-
-    def event(number, back):
-        when = (now - timedelta(minutes=back)).isoformat().replace("+00:00", "Z")
-        kind, error_type = (("completed", None), ("failed", "Timeout"), ("started", None))[number % 3]
-        return {"run_id": run_id(number), "timestamp": when, "event": kind,
-                "agent_name": "reader", "error_type": error_type}  # fmt: skip
-
-    send(tenant, *(event(number, back) for number, back in enumerate([5, 15, 25, *minutes])))
-    named = {"agent_name": agent_name} if agent_name else {}
-    moments = [(now - timedelta(minutes=back)).isoformat()[:-6] + "Z" for back in (1440 * 7 + 15, 12)]
-    custom = "/".join(moments)
-
-    def totals(time_range):
-        query = urllib.parse.urlencode({"time_range": time_range, **named})
-        answer = tenant.client.get(tenant.path(f"dashboard/totals?{query}")).json()
-        by_status = [
-            sum(period[status] for period in answer["periods"])
-            for status in ("completed", "failed", "in_progress")
-        ]
-        return by_status, [(one["error_type"], one["runs"]) for one in answer["errors"]]
-
-    for time_range, days in {**spans, custom: None}.items():
-        since = {"since": time_range}
-        if days is None:
-            since = dict(zip(("since", "until"), moments))
-        by_status, errors = totals(time_range)
-        runs = [
-            len(listed(tenant, limit=100, status=status, **since, **named))
-            for status in ("completed", "failed", "in_progress")
-        ]
-        assert by_status == runs, time_range
-        timeouts = listed(tenant, limit=100, error_type="Timeout", **since, **named)
-        assert errors == [("Timeout", len(timeouts))], time_range
-        assert sum(runs) < 21, "every range leaves some out"
 
 
 def test_runs_of_one_agent_are_counted_with_their_durations(tenant):

@@ -280,23 +280,6 @@ def test_a_clock_over_an_hour_ahead_is_marked_and_the_event_kept(tenant):
     assert [event["clock_skewed"] for event in events] == [False, False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("sent", "read"),
-    [
-        ("2025-01-02T03:04:05Z", "2025-01-02T03:04:05Z"),
-        ("2025-01-02 03:04:05", "2025-01-02T03:04:05Z"),
-        ("2025-01-02T03:04+02:00", "2025-01-02T01:04:00Z"),
-        ("2025-01-02T03:04:05.1234567Z", "2025-01-02T03:04:05.123456Z"),
-        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
-        ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"),
-    ],
-)
-def test_a_timestamp_is_answered_in_utc(tenant, sent, read):
-    event = tenant.event(timestamp=sent)
-    post(tenant, event)
-    assert narrative(tenant, event["run_id"])["events"][0]["timestamp"] == read
-
-
 def test_of_duplicate_keys_the_last_wins_and_unknown_ones_are_ignored(tenant):
     event = tenant.event()
     text = json.dumps(event)[:-1] + ', "message": "one", "message": "two", "unknown": [1]}'
