@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "db/migrate.h"
-#include "features/cost/report_store.h"
+#include "features/cost/reports.h"
 #include "shape/shape.h"
 #include "suite.h"
 

@@ -1,5 +1,5 @@
 /* fuzz_prices.c - any bytes as a price file: refused with a reason, or entries with a model. */
-#include "features/cost/price_file.h"
+#include "features/cost/price_shapes.h"
 #include "fuzz.h"
 #include "shape/problems.h"
 

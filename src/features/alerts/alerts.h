@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "cli/command.h"
 #include "engine/txn.h"
-#include "features/access/stored_bytes.h"
 #include "features/alerts/shapes.h"
 #include "features/alerts/store.h"
 
@@ -71,10 +70,6 @@ void alerts_txn_open(struct engine *e, struct txn *txn);
 void alerts_txn_close(struct txn *txn);
 void alerts_txn_committed(struct txn *txn);
 void alerts_txn_rolled_back(struct txn *txn);
-
-/* In SQL: what an entry of an alert's history counts for its tenant; a note counts as a report's
- * row does (access/stored_bytes.h). */
-#define ALERT_NOTE_BYTES(text) "CASE WHEN note IS NULL THEN 0 ELSE " STORED_ROW text("note") " END"
 
 extern const struct route alert_routes[], rule_routes[];
 extern const struct command alert_commands[];

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "db/lists.h"
 #include "features/agents/agent_cache.h"
-#include "features/alerts/alerts.h"
 #include "features/events/shapes.h"
 #include "shape/rows.h"
 #include "shape/table.h"

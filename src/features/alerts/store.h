@@ -5,12 +5,17 @@
  */
 #pragma once
 #include "base/err.h"
+#include "features/access/stored_bytes.h"
 #include "features/agents/schedules/schedules.h"
 #include "features/alerts/shapes.h"
 
 struct db;
 struct rows;
 struct sighting;
+
+/* In SQL: what an entry of an alert's history counts for its tenant; a note counts as a report's
+ * row does (access/stored_bytes.h). */
+#define ALERT_NOTE_BYTES(text) "CASE WHEN note IS NULL THEN 0 ELSE " STORED_ROW text("note") " END"
 
 struct alert_row {
     int64_t tenant_id;

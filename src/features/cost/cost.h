@@ -7,12 +7,15 @@
  */
 #pragma once
 #include "base/arena.h"
+#include "base/err.h"
 #include "features/cost/money.h"
 
+struct db;
+struct engine;
 struct llm_counts;
 struct price_book;
 struct price_row;
-struct usage_sums;
+struct run_spending;
 
 /* The tokens of a report, or of reports with the same price. */
 struct cost_tokens {
@@ -40,6 +43,20 @@ const struct price_row *cost_of_report(const struct price_book *book, struct str
                                        const struct llm_counts *counts, char text[MONEY_TEXT_MAX],
                                        struct str *ret_cost);
 
+/* Sums saturate at 64 bits. */
+struct usage_sums {
+    int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
+    struct str cost;          /* USD as a decimal; null: no token has a price */
+    bool partial;             /* some tokens have no price */
+    struct str kpi_value;     /* JSON number; null (left out): not requested, or no value */
+    struct str cost_per_unit; /* null (left out) */
+};
+
 /* Fills in the tokens and the cost, rounded to picodollars, but no KPI; the text is in the arena.
  */
 void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret);
+
+/* A run_spending_fn (features/events/runs.h). Its cost is that of reading the reports of
+ * these runs. */
+int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
+                 struct error *err) MUST_CHECK;

@@ -7,7 +7,7 @@
 #include "features/access/shapes.h"
 #include "features/cost/money.h"
 #include "features/cost/price_shapes.h"
-#include "features/cost/prices_store.h"
+#include "features/cost/prices.h"
 
 static struct str amount_text(int64_t amount, struct arena *arena)
 {

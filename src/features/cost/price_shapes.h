@@ -44,7 +44,7 @@ enum price_format { PRICE_LITELLM, PRICE_MUSTER };
 
 struct price_import {
     int format;         /* enum price_format */
-    int64_t valid_from; /* for entries without one; TIME_NULL: see price_file.h */
+    int64_t valid_from; /* for entries without one; TIME_NULL: see import_prices() */
     struct str prices;  /* the file, as JSON */
 
     struct list entries; /* of struct price_create: the parsed file */
@@ -62,6 +62,17 @@ struct prices_query {
 struct price_path {
     int64_t price_id;
 };
+
+/* Price files in LiteLLM's format are an object of models, each with USD per token; its numbers are
+ * floats, so they are rounded to the 18 decimals that prices have. Our own format is
+ * {"prices":[…]}, as answered by the list of prices. A file is always read to the end: all of its
+ * problems are reported, and then nothing of it is used. */
+
+/* Fills entries and skipped from the text and the format. */
+void price_file_read(struct price_import *import, struct arena *arena, struct problems *problems);
+
+/* The date of a file in the muster format, its member as_of; TIME_NULL without a valid one. */
+int64_t price_file_as_of(struct str text, struct arena *arena);
 
 extern const struct shape price_create_shape, price_shape, price_list_shape, price_import_shape,
     price_imported_shape, prices_query_shape, price_path_shape;

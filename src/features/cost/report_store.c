@@ -1,5 +1,5 @@
 /* report_store.c - SQL of LLM usage. */
-#include "features/cost/report_store.h"
+#include "features/cost/reports.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include "base/buf.h"
 #include "db/db.h"
 #include "db/lists.h"
-#include "features/cost/report_shapes.h"
 #include "features/cost/report_sums.h"
-#include "features/cost/reports.h"
 #include "shape/rows.h"
 
 /* clang-format off */

@@ -5,8 +5,6 @@
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
 #include "features/cost/llm_totals.h"
-#include "features/cost/report_shapes.h"
-#include "features/cost/report_store.h"
 #include "features/metrics.h"
 
 static struct job_cost llm_cost = JOB_COST(50);

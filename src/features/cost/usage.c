@@ -1,22 +1,239 @@
-/* usage.c - turns sums and reports into groups with their cost. */
+/* usage.c - turns sums and reports into groups with their cost.
+ *
+ * Open groups are in a table. usage_groups_settle() moves them to the result,
+ * which has a fixed size: when it is full, the cheapest groups are dropped. So
+ * memory is bounded for any number of groups, as long as not too many are open
+ * at once.
+ */
 #include "features/cost/usage.h"
 
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "api/call.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/map.h"
+#include "base/mem.h"
 #include "db/db.h"
 #include "engine/engine.h"
 #include "features/access/registry.h"
 #include "features/access/retention.h"
 #include "features/access/shapes.h"
+#include "features/agents/agents.h"
+#include "features/cost/llm_totals.h"
 #include "features/cost/prices.h"
-#include "features/cost/report_store.h"
-#include "features/cost/usage_groups.h"
-#include "features/cost/usage_kpi.h"
+#include "features/cost/reports.h"
 #include "shape/rows.h"
+
+/* Open groups. */
+enum { USAGE_OPEN_MAX = 100000 };
+
+/* The key of a group; members not grouped by are 0 or STR_NULL. */
+struct usage_key {
+    struct str model, run_id, version;
+    int64_t agent_id;
+    int64_t day; /* its start */
+};
+
+struct usage_entry {
+    struct usage_key key;
+    struct str agent_name; /* STR_NULL when not grouped by */
+    struct cost_sum sum;
+};
+
+struct usage_groups {
+    bool by_day;
+    const struct agent_name *agents; /* sorted by agent_id; NULL: not grouped by */
+    size_t n_agents;
+
+    struct map open;         /* key -> struct usage_entry */
+    struct arena open_arena; /* of the open groups */
+    struct buf key;          /* scratch space for a lookup */
+    bool too_many;           /* more than USAGE_OPEN_MAX were open: the result is invalid */
+
+    struct usage_entry *kept;
+    size_t n_kept;
+    struct arena arenas[2]; /* of the strings in `kept`: one in use, one to move to */
+    bool truncated;
+};
+
+enum { KEPT_MAX = 2 * USAGE_GROUPS_MAX };
+
+static void usage_groups_init(struct usage_groups *g, const struct agent_name *agents,
+                              size_t n_agents, bool by_day)
+{
+    *g = (struct usage_groups){ .agents = agents, .n_agents = n_agents, .by_day = by_day };
+    map_init(&g->open);
+    arena_init(&g->open_arena);
+    buf_init(&g->key, KIB(16));
+    arena_init(&g->arenas[0]);
+    arena_init(&g->arenas[1]);
+    g->kept = mem_new(KEPT_MAX * sizeof(*g->kept));
+}
+
+static void usage_groups_done(struct usage_groups *g)
+{
+    map_done(&g->open);
+    arena_done(&g->open_arena);
+    buf_done(&g->key);
+    arena_done(&g->arenas[0]);
+    arena_done(&g->arenas[1]);
+    free(g->kept);
+}
+
+static void add_number(struct buf *out, int64_t number)
+{
+    buf_add(out, str_from((const char *)&number, sizeof(number)));
+}
+
+/* The key as bytes, valid until the next call; names contain no NUL. */
+static struct str group_bytes(struct usage_groups *g, const struct usage_key *key)
+{
+    buf_clear(&g->key);
+    add_number(&g->key, key->agent_id);
+    add_number(&g->key, key->day);
+    buf_add(&g->key, key->model);
+    buf_add_char(&g->key, '\0');
+    buf_add(&g->key, key->run_id);
+    buf_add_char(&g->key, '\0');
+    buf_add(&g->key, key->version);
+    return buf_str(&g->key);
+}
+
+static int by_agent_id(const void *a, const void *b)
+{
+    const struct agent_name *x = a, *y = b;
+
+    return x->agent_id < y->agent_id ? -1 : x->agent_id > y->agent_id;
+}
+
+/* The usage of a deleted agent has no name. */
+static struct str name_of(const struct usage_groups *g, int64_t agent_id)
+{
+    const struct agent_name wanted = { .agent_id = agent_id }, *found = NULL;
+
+    if (g->agents == NULL)
+        return STR_NULL;
+    found = bsearch(&wanted, g->agents, g->n_agents, sizeof(wanted), by_agent_id);
+    return found == NULL ? STR_LIT("") : found->name;
+}
+
+static void copy_texts(struct usage_key *key, struct arena *arena)
+{
+    key->model = arena_copy(arena, key->model);
+    key->run_id = arena_copy(arena, key->run_id);
+    key->version = arena_copy(arena, key->version);
+}
+
+static struct cost_sum *usage_groups_at(struct usage_groups *g, const struct usage_key *key)
+{
+    struct str bytes = group_bytes(g, key);
+    struct usage_entry *entry = map_get(&g->open, bytes);
+
+    if (entry != NULL)
+        return &entry->sum;
+    if (g->open.n == USAGE_OPEN_MAX) {
+        g->too_many = true;
+        return NULL;
+    }
+    entry = ARENA_NEW(&g->open_arena, struct usage_entry);
+    entry->key = *key;
+    copy_texts(&entry->key, &g->open_arena);
+    entry->agent_name = name_of(g, key->agent_id);
+    (void)map_put(&g->open, arena_copy(&g->open_arena, bytes), entry);
+    return &entry->sum;
+}
+
+static int by_names(const struct usage_entry *x, const struct usage_entry *y)
+{
+    int order = str_cmp(x->key.model, y->key.model);
+
+    if (order == 0)
+        order = str_cmp(x->agent_name, y->agent_name);
+    if (order == 0)
+        order = str_cmp(x->key.run_id, y->key.run_id);
+    if (order == 0)
+        order = str_cmp(x->key.version, y->key.version);
+    return order;
+}
+
+static int order_days(const struct usage_entry *x, const struct usage_entry *y)
+{
+    return x->key.day < y->key.day ? -1 : x->key.day > y->key.day;
+}
+
+static int by_cost(const struct usage_entry *x, const struct usage_entry *y)
+{
+    if (x->sum.priced != y->sum.priced)
+        return x->sum.priced ? -1 : 1;
+    return x->sum.cost > y->sum.cost ? -1 : x->sum.cost < y->sum.cost;
+}
+
+/* The order in which groups are kept. Both orders are total, so that SQLite and PostgreSQL give the
+ * same answer. */
+static int highest_cost_first(const void *a, const void *b)
+{
+    int order = by_cost(a, b);
+
+    if (order == 0)
+        order = order_days(a, b);
+    return order != 0 ? order : by_names(a, b);
+}
+
+static int earliest_first(const void *a, const void *b)
+{
+    int order = order_days(a, b);
+
+    if (order == 0)
+        order = by_cost(a, b);
+    return order != 0 ? order : by_names(a, b);
+}
+
+/* Drops the cheapest groups beyond the size of an answer, and their strings. */
+static void drop_cheapest(struct usage_groups *g)
+{
+    struct arena from = g->arenas[0];
+
+    qsort(g->kept, g->n_kept, sizeof(*g->kept), highest_cost_first);
+    g->n_kept = USAGE_GROUPS_MAX;
+    g->truncated = true;
+    for (size_t i = 0; i < g->n_kept; i++)
+        copy_texts(&g->kept[i].key, &g->arenas[1]);
+    arena_reset(&from);
+    g->arenas[0] = g->arenas[1];
+    g->arenas[1] = from;
+}
+
+static void usage_groups_settle(struct usage_groups *g)
+{
+    const struct usage_entry *entry;
+    size_t at = 0;
+
+    while ((entry = map_next(&g->open, &at)) != NULL) {
+        struct usage_entry *kept;
+
+        if (g->n_kept == KEPT_MAX)
+            drop_cheapest(g);
+        kept = &g->kept[g->n_kept++];
+        *kept = *entry;
+        copy_texts(&kept->key, &g->arenas[0]);
+    }
+    map_done(&g->open);
+    map_init(&g->open);
+    arena_reset(&g->open_arena);
+}
+
+static void usage_groups_finish(struct usage_groups *g)
+{
+    usage_groups_settle(g);
+    if (g->n_kept > USAGE_GROUPS_MAX)
+        drop_cheapest(g);
+    if (g->n_kept > 0)
+        qsort(g->kept, g->n_kept, sizeof(*g->kept),
+              g->by_day ? earliest_first : highest_cost_first);
+}
 
 enum { SPLITS_MAX = 100000 };
 

@@ -9,26 +9,18 @@
 #include "api/route.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
+#include "features/cost/cost.h"
+#include "features/kpis/kpi_state.h"
 #include "shape/shape.h"
 #include "shape/timerange.h"
 
 struct db;
-struct engine;
 struct prices;
-struct run_spending;
 struct tenant_entry;
 
 /* Most groups of an answer, which keeps those that cost most, and most models without a price. */
 enum { USAGE_GROUPS_MAX = 1000, USAGE_UNPRICED_MAX = 1000 };
-
-/* Sums saturate at 64 bits. */
-struct usage_sums {
-    int64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, calls;
-    struct str cost;          /* USD as a decimal; null: no token has a price */
-    bool partial;             /* some tokens have no price */
-    struct str kpi_value;     /* JSON number; null (left out): not requested, or no value */
-    struct str cost_per_unit; /* null (left out) */
-};
 
 struct usage_part {
     struct str model, agent_name, agent_version, run_id,
@@ -70,9 +62,27 @@ struct usage_request {
 int usage_read(struct db *db, const struct usage_request *request, struct arena *arena,
                struct usage_answer *ret, struct error *err) MUST_CHECK;
 
-/* A run_spending_fn (features/events/runs.h). Its cost is that of reading the reports of
- * these runs. */
-int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
-                 struct error *err) MUST_CHECK;
+/* A KPI next to the cost, and the cost per unit of it. Only a KPI totalled as a sum can be counted
+ * in units: agents that declared it with another agg are left out, those that did not declare it
+ * are included. Private to this folder. */
+struct usage_kpi {
+    struct arena *arena;
+    bool by_agent, by_day;
+    struct list series; /* of struct kpi_series, by series_no */
+    struct map parts;   /* agent and day -> struct kpi_state */
+    struct kpi_state total;
+};
+
+/* `agent_id` 0: all agents. Call usage_kpi_done() afterwards, also after a failure. */
+int usage_kpi_read(struct usage_kpi *kpi, struct db *db, const struct usage_request *request,
+                   int64_t agent_id, struct arena *arena, struct error *err) MUST_CHECK;
+
+void usage_kpi_done(struct usage_kpi *kpi);
+
+/* Adds the value and the cost per unit, if there is one. */
+void usage_kpi_fill_total(const struct usage_kpi *kpi, const struct cost_sum *sum,
+                          struct usage_sums *ret);
+void usage_kpi_fill_part(const struct usage_kpi *kpi, int64_t agent_id, int64_t day,
+                         const struct cost_sum *sum, struct usage_sums *ret);
 
 extern const struct route usage_routes[];

@@ -1,12 +1,11 @@
 /* usage_kpi.c - sums of a KPI by agent and day, and costs divided by them. */
-#include "features/cost/usage_kpi.h"
+#include "features/cost/usage.h"
 
 #include <math.h>
 
 #include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/cost/llm_totals.h"
-#include "features/cost/usage.h"
 #include "features/kpis/kpi_reads.h"
 #include "features/kpis/kpis.h"
 

@@ -5,7 +5,7 @@
 #include "features/access/shapes.h"
 #include "features/features.h"
 #include "features/kpis/kpi_reads.h"
-#include "features/kpis/kpi_totals.h"
+#include "features/kpis/kpis.h"
 #include "features/kpis/reports.h"
 #include "features/kpis/rollups.h"
 #include "features/kpis/shapes.h"

@@ -2,6 +2,7 @@
 #include "features/kpis/kpi_state.h"
 
 #include "db/db.h"
+#include "shape/json.h"
 
 enum { FIXED_BYTES = KPI_STATE_BYTES_MAX - EXACT_BYTES_MAX };
 
@@ -228,4 +229,17 @@ struct kpi_value kpi_value_read(const struct db_row *row, unsigned column)
     if (!db_is_null(row, column + 1))
         return (struct kpi_value){ .kind = VALUE_REAL, .real = db_get_real(row, column + 1) };
     return (struct kpi_value){ .kind = VALUE_STR };
+}
+
+struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena)
+{
+    BUF_SCOPED(out, SIZE_MAX); /* no longer than a stored value */
+
+    if (value->kind == VALUE_INT)
+        buf_add_int(&out, value->integer);
+    else if (value->kind == VALUE_REAL)
+        json_add_real(&out, value->real);
+    else
+        buf_add_json(&out, string);
+    return buf_take(&out, arena);
 }

@@ -6,6 +6,7 @@
  * Thread-safe: plain values.
  */
 #pragma once
+#include "base/arena.h"
 #include "base/exact.h"
 #include "shape/shape.h"
 
@@ -20,6 +21,9 @@ struct kpi_value {
 
 /* The number in one of two columns, integer_value and real_value; a text when both are NULL. */
 struct kpi_value kpi_value_read(const struct db_row *row, unsigned column);
+
+/* A number or string as JSON text; in the arena. */
+struct str kpi_value_text(const struct kpi_value *value, struct str string, struct arena *arena);
 
 /* The order of values: the greater one is the later. */
 struct kpi_stamp {

@@ -5,7 +5,7 @@
  * of a time range by some of the dimensions, which needs every cell of a row
  * and no index.
  */
-#include "features/kpis/report_store.h"
+#include "features/kpis/reports.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,31 @@
 #include "base/buf.h"
 #include "db/lists.h"
 #include "db/servers.h"
-#include "features/kpis/report_shapes.h"
 #include "features/kpis/report_sums.h"
 #include "features/kpis/rollups.h"
+#include "features/kpis/shapes.h"
 #include "shape/json.h"
+
+/* clang-format off */
+const struct row_sum business_run_sum = {
+    .table = "business_runs",
+    .types = "iititt",
+    .key = (const char *const[]){ "tenant_id", "agent_id", "run_id", NULL },
+    .all = { .sql = "SELECT " BUSINESS_RUN_SUMMED("") ", 1 FROM business_runs" },
+};
+const struct row_sum business_value_sum = {
+    .table = "business_values",
+    .types = "iittiiiirt",
+    .key = (const char *const[]){ "tenant_id", "run_no", "key", NULL },
+    .all = { .sql = "SELECT " BUSINESS_VALUE_SUMMED("") ", 0 FROM business_values" },
+};
+const struct row_sum business_breakdown_sum = {
+    .table = "business_breakdowns",
+    .types = "iitttiiit",
+    .key = (const char *const[]){ "tenant_id", "run_no", "metric", "dimensions", NULL },
+    .all = { .sql = "SELECT " BUSINESS_BREAKDOWN_SUMMED("") ", 1 FROM business_breakdowns" },
+};
+/* clang-format on */
 
 /* clang-format off */
 /* Updates in any case, so that the row is locked and its number returned. */

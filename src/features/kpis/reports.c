@@ -5,8 +5,8 @@
 #include "api/call.h"
 #include "engine/job_cost.h"
 #include "features/access/registry.h"
-#include "features/kpis/report_shapes.h"
 #include "features/kpis/rollups.h"
+#include "features/kpis/shapes.h"
 
 static struct job_cost business_cost = JOB_COST(20);
 

@@ -9,7 +9,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/uuid.h"
-#include "features/cost/report_shapes.h"
+#include "features/cost/reports.h"
 #include "features/events/shapes.h"
 #include "features/otlp/known.h"
 #include "features/otlp/records.h"

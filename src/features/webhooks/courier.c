@@ -69,7 +69,9 @@ struct courier {
 /* Ten attempts over three days: seconds before each attempt after the first. */
 static const int64_t delays_s[] = { 5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 72000 };
 
-int64_t courier_delay_us(int64_t attempts)
+/* The delay before the next attempt after `attempts` (>= 1) failures, in microseconds, with jitter.
+ * 0: no further attempt. */
+static int64_t delay_us_after(int64_t attempts)
 {
     int64_t seconds;
 
@@ -128,7 +130,7 @@ static int store_outcome(void *ctx, struct db *db, struct error *err)
 /* The next attempt: the later of the schedule and the target's Retry-After. */
 static int64_t next_at(const struct delivery_row *d, const struct attempt_end *end, int64_t now)
 {
-    int64_t delay_us = courier_delay_us(d->attempts), asked_s = end->retry_after_s;
+    int64_t delay_us = delay_us_after(d->attempts), asked_s = end->retry_after_s;
 
     if (delay_us == 0 || end->final)
         return TIME_NULL;

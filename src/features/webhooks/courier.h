@@ -49,7 +49,3 @@ void courier_stop(struct courier *c);
 
 /* After courier_stop(), when no thread can submit any more. */
 void courier_free(struct courier *c);
-
-/* The delay before the next attempt after `attempts` (>= 1) failures, in microseconds, with jitter.
- * 0: no further attempt. */
-int64_t courier_delay_us(int64_t attempts);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "features/events/shapes.h"
-#include "features/kpis/report_shapes.h"
+#include "features/kpis/shapes.h"
 #include "shape/json.h"
 #include "shape/problems.h"
 #include "shape/table.h"

@@ -1,12 +1,7 @@
 /* test_silence.c - who is silent, by clocks that step, pause and lose their database. */
 #include "features/alerts/watch.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include "base/clock.h"
-#include "base/metrics.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/tenants.h"
@@ -46,7 +41,6 @@ static const struct db_query add_signs = {
            " SELECT tenant_id, agent_id, $1 FROM agents WHERE agent_name LIKE 'agent-%'",
 };
 static const struct db_query disable = { .sql = "UPDATE agents SET enabled = 0" };
-static const struct db_query forget_signs = { .sql = "UPDATE agent_signs SET last_seen_at = NULL" };
 static const struct db_query count_open = { .sql = "SELECT COUNT(*) FROM alerts WHERE open = 1" };
 static const struct db_query count_all = { .sql = "SELECT COUNT(*) FROM alerts" };
 
@@ -220,20 +214,6 @@ TEST(a_report_that_was_missed_before_an_outage_is_still_due_after_it)
     world_done(&w);
 }
 
-TEST(while_the_database_is_away_nothing_is_decided)
-{
-    struct world w;
-
-    world_init(&w);
-    for (int i = 0; i < 10 * (INTERVAL + GRACE); i++)
-        tick(&w, 1, 1, 1, false);
-    ticks(&w, INTERVAL + GRACE - 1);
-    CHECK_INT(n_open(&w), 0);
-    ticks(&w, 2);
-    CHECK_INT(n_open(&w), 1);
-    world_done(&w);
-}
-
 TEST(a_slow_tick_is_no_pause_and_a_slewing_clock_no_step)
 {
     struct world w;
@@ -302,39 +282,6 @@ TEST(the_first_sign_is_known_at_once_also_when_the_clock_is_set_back)
     world_done(&w);
 }
 
-static double events_written(void)
-{
-    static const char name[] = "\nmuster_commit_events_sum ";
-    struct buf text;
-    const char *at;
-    double sum;
-
-    buf_init(&text, MIB(1));
-    metric_print(&text);
-    buf_add_char(&text, '\0');
-    at = strstr(text.data, name);
-    sum = at == NULL ? -1 : strtod(at + sizeof(name) - 1, NULL);
-    buf_done(&text);
-    return sum;
-}
-
-/* It was removed and has registered again: what is known here is from before. */
-TEST(who_is_not_heard_of_since_it_came_back_costs_no_writes)
-{
-    struct world w;
-    double before;
-
-    world_init(&w);
-    CHECK(db_exec(w.db, &forget_signs, DB_NO_ARGS, NULL, NULL, NULL) == 0);
-    ticks(&w, 1);
-    before = events_written();
-    CHECK(before >= 0);
-    ticks(&w, 5 * (INTERVAL + GRACE));
-    CHECK(events_written() == before);
-    CHECK_INT(n_open(&w), 0);
-    world_done(&w);
-}
-
 /* Whatever is wrong with one agent, the others are told of. */
 TEST(an_alert_that_cannot_open_keeps_no_other_from_it)
 {
@@ -368,39 +315,6 @@ TEST(the_next_sign_of_a_late_agent_is_awaited)
     ticks(&w, 1);
     CHECK(agent_entry_take_urgent(sighting));
     world_done(&w);
-}
-
-/* It reported here once, and to another process since. */
-TEST(an_agent_that_reports_elsewhere_by_now_is_not_silent)
-{
-    struct world w;
-
-    world_init(&w);
-    for (int i = 0; i < 4 * (INTERVAL + GRACE) / 30; i++) {
-        struct sighting sighting = { .tenant_id = w.tenant_id,
-                                     .agent_id = w.agent_id,
-                                     .at = w.now.wall_us };
-
-        CHECK(sightings_put(w.db, &sighting, 1, sighting.at, NULL) == 0);
-        ticks(&w, 30);
-        CHECK_INT(n_open(&w), 0);
-    }
-    world_done(&w);
-}
-
-#ifndef __has_feature
-#define __has_feature(name) 0 /* gcc, which builds without sanitizers here */
-#endif
-
-/* A sanitizer makes it slow: a fifth of the agents then, for a fifth of the time and slack. */
-enum { SLOWDOWN = __has_feature(address_sanitizer) ? 20 / 5 : 1 };
-
-static int64_t cpu_us(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
 static size_t n_watched(struct world *w, int64_t now)
@@ -469,24 +383,19 @@ TEST(who_cannot_be_late_soon_is_not_read)
     world_done(&w);
 }
 
-/* Of ten minutes that pass in no time: less than six seconds of processor. */
-TEST(ten_thousand_agents_cost_less_than_a_hundredth_of_a_core)
+/* More than are submitted at a time. */
+TEST(many_agents_that_fall_silent_at_once_have_an_alert_each)
 {
-    enum { AGENTS = __has_feature(address_sanitizer) ? 2000 : 10000, SECONDS = 600 };
+    enum { AGENTS = 1200, SECONDS = 30 };
     struct world w;
-    int64_t began;
 
-    if (__has_feature(thread_sanitizer)) /* too slow to measure, and for the time that a read has */
-        skip();
     world_init(&w);
     CHECK(db_exec(w.db, &add_agents, DB_ARGS(db_int(AGENTS), db_int(w.tenant_id), db_int(SECONDS)),
                   NULL, NULL, NULL) == 0);
     CHECK(db_exec(w.db, &add_signs, DB_ARGS(db_int(wall_start)), NULL, NULL, NULL) == 0);
-    began = cpu_us();
     ticks(&w, SECONDS);
-    CHECK(cpu_us() - began < S(SECONDS) / 100 * SLOWDOWN);
-    CHECK_INT(n_open(&w), 1);    /* the first one's, whose interval is short: they were looked at */
-    ticks(&w, SECONDS / 2 + 30); /* their grace */
+    CHECK_INT(n_open(&w), 0);
+    ticks(&w, 2 * GRACE);
     CHECK_INT(n_open(&w), 1 + AGENTS);
     world_done(&w);
 }

@@ -121,19 +121,6 @@ static int64_t n_open(struct world *w, size_t i)
     return temp_db_int(w->reader, &count_open, DB_ARGS(db_int(w->tenants[i])));
 }
 
-TEST(a_run_is_stuck_when_it_is_a_day_old)
-{
-    struct world w;
-
-    world_init(&w, now_start);
-    begin_runs(&w, 0, 1, now_start);
-    run_for(&w, DAY - 60, 60);
-    CHECK_INT(n_open(&w, 0), 0);
-    run_for(&w, 180, 60);
-    CHECK_INT(n_open(&w, 0), 1);
-    world_done(&w);
-}
-
 /* More runs than one look takes, all of one start, and no room for alerts of most. */
 TEST(many_runs_of_one_start_hold_up_nobody)
 {

@@ -1,5 +1,5 @@
 /* test_breakdown.c - both forms of a breakdown end as rows, or are refused where they fail. */
-#include "features/kpis/report_shapes.h"
+#include "features/kpis/shapes.h"
 #include "shape/problems.h"
 #include "test.h"
 
@@ -25,23 +25,6 @@ static void check_breakdown(const char *body, const char *expected)
     CHECK_STR(buf_str(&out), expected);
     buf_done(&out);
     arena_done(&arena);
-}
-
-TEST(slices_become_rows_of_one_dimension)
-{
-    check_breakdown("{\"metric\":\"m\",\"by\":\"region\",\"slices\":{\"EU\":1,\"US\":2.5,\"\":-3}}",
-                    "{\"dimensions\":{\"region\":\"EU\"},\"value\":1.0}"
-                    "{\"dimensions\":{\"region\":\"US\"},\"value\":2.5}"
-                    "{\"dimensions\":{\"region\":\"\"},\"value\":-3.0}");
-}
-
-TEST(points_become_rows_in_the_order_of_by)
-{
-    check_breakdown(
-        "{\"metric\":\"m\",\"by\":[\"a\",\"b\"],\"points\":["
-        "{\"b\":2,\"value\":3,\"a\":\"x\",\"other\":9},{\"a\":1.5,\"b\":\"\",\"value\":0}]}",
-        "{\"dimensions\":{\"a\":\"x\",\"b\":2},\"value\":3.0}"
-        "{\"dimensions\":{\"a\":1.5,\"b\":\"\"},\"value\":0.0}");
 }
 
 TEST(a_repeated_dimension_counts_once)

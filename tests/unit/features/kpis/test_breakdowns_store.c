@@ -1,5 +1,5 @@
 /* test_breakdowns_store.c - reading the breakdowns of a range costs as much as there are. */
-#include "features/kpis/breakdowns_store.h"
+#include "features/kpis/kpi_reads.h"
 
 #include "base/buf.h"
 #include "unit/features/events/log_world.h"
