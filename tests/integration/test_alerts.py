@@ -354,43 +354,6 @@ def test_agents_may_be_called_anything(world, clock):
         assert sorted(d["agent_name"] for t, d in told if t == kind) == sorted([*NAMES, "plain"])
 
 
-def test_many_runs_of_one_start_hold_up_nobody(world, clock):
-    """They are more than are looked at at once, and most may have no alert."""
-    start = now_text(clock)
-    body = {"events": [world.event(timestamp=start) for _ in range(300)]}
-    assert world.client.post("/api/v1/telemetry/batch", body).status == 202
-    report(world, "later", timestamp=now_text(clock))
-    other = world.server.add_tenant()
-    report(other, timestamp=now_text(clock))
-    clock.advance(DAY + 300)
-    until(lambda: len(alerts(world)) == 21)
-    until_open(other)
-    assert len(alerts(world, agent_name="later")) == 1
-    other.client.close()
-
-
-@pytest.mark.same_threads
-def test_people_acknowledge_an_alert(world, clock):
-    register(world)
-    report(world)
-    email = add_user(world.server, "--tenant", world.slug, "--role", "member")
-    person = log_in(world.server, email)
-    clock.advance(ALLOWED + 10)
-    alert = until_open(world)
-    path = world.path(f"alerts/{alert['alert_id']}/acknowledge")
-    answer = person.post(path)
-    assert answer.status == 200
-    first = answer.json()
-    assert first["state"] == "open"
-    assert email in first["acknowledged_by"]
-    clock.advance(60)
-    assert person.post(path).json() == first  # the first one stands
-    assert alerts(world) == [first]
-    assert person.post(world.path("alerts/alt_x/acknowledge")).status == 404
-    assert world.client.post(path).status == 403
-    person.close()
-
-
 @pytest.mark.same_threads
 def test_alerts_are_paged_and_filtered(world, clock):
     names = [f"a{i}" for i in range(5)]
@@ -471,15 +434,6 @@ def test_slow_agents_have_longer(world, clock):
     assert until_open(world)["detail"] == {"limit_seconds": 50 * HOUR}
 
 
-def test_an_agent_that_never_closes_its_runs_has_few_alerts(world, clock):
-    body = {"events": [world.event(timestamp=now_text(clock)) for _ in range(60)]}
-    assert world.client.post("/api/v1/telemetry/batch", body).status == 202
-    clock.advance(DAY + 300)
-    until(lambda: len(alerts(world)) == 20)
-    clock.advance(61)
-    always(lambda: len(alerts(world)) == 20, world.server)
-
-
 @contextmanager
 def second_server(first, folder):
     key = {"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")}
@@ -491,28 +445,3 @@ def second_server(first, folder):
         if server.process is not None:
             server.process.kill()
             server.process.wait()
-
-
-def agent_of(tenant, name="worker"):
-    return tenant.client.get(tenant.path(f"agents/{name}")).json()
-
-
-def test_what_one_server_heard_long_ago_does_not_hide_what_another_hears(
-    world, clock, own_server, tmp_path
-):
-    if not own_server.database:
-        return  # only one process has the embedded store
-    with second_server(own_server, tmp_path) as other:
-        register(world)
-        report(world)
-        client = other.client(world.token)
-        heard_at = lambda: seconds(agent_of(world)["last_seen_at"])  # noqa: E731
-        for _ in range(3):
-            clock.advance(HOUR)
-            event = world.event(agent_name="worker")
-            assert client.post("/api/v1/telemetry", event).status == 202
-            until(lambda: heard_at() > clock.now() - HOUR / 2)
-            time_to_tick(world, other)
-        assert agent_of(world)["state"] == "up"
-        assert alerts(world) == []
-        client.close()

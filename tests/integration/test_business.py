@@ -117,13 +117,6 @@ def test_the_answer_is_the_same_bytes_in_both_stores(tenant):
     )
 
 
-def test_the_run_id_is_answered_in_its_one_spelling(tenant):
-    assert post(tenant, report(run_id="{" + RUN.upper() + "}", metrics={"k": 1}))["run_id"] == RUN
-    post(tenant, report(run_id=RUN.replace("-", ""), metrics={"k": 1}))
-    rows = stored(tenant.server, f"SELECT run_id FROM business_runs WHERE {of_tenant(tenant)}")
-    assert rows == [{"run_id": RUN}]
-
-
 def test_of_members_with_one_name_the_last_counts_at_the_first_ones_place(tenant):
     body = json.dumps(report(metrics={"x": 1, "y": 2}))
     body = body.replace('"y": 2', '"y": 2, "x": 3')
@@ -150,6 +143,15 @@ def test_a_report_without_values_is_accepted(tenant):
     told = {"status": "accepted", "run_id": RUN, "undeclared": [], "replaced": False}
     assert post(tenant, report()) == told
     assert (values(tenant), breakdowns(tenant)) == ({}, {})
+
+
+def test_keys_that_the_agent_did_not_declare_are_told_in_the_order_of_the_report(tenant):
+    kpis = [{"key": key} for key in ("b", "long" * 2000)]
+    body = {"agent_name": "collector", "business_kpis": kpis}
+    assert tenant.client.post("/api/v1/agents/register", body).status == 200
+    sent = {"metrics": {key: 1 for key in ("z", "b", "long" * 2000, "long" * 2000 + "!", "a")}}
+    assert post(tenant, report(**sent))["undeclared"] == ["z", "long" * 2000 + "!", "a"]
+    assert post(tenant, report(agent_name="other", **sent))["undeclared"] == list(sent["metrics"])
 
 
 def test_runs_agents_and_tenants_are_apart(server):
@@ -183,16 +185,6 @@ def test_breakdowns_are_replaced_whole_whatever_the_order_of_names(tenant):
     late = {"metric": "m", "by": "b", "slices": {"x": 1}}
     post(tenant, report(timestamp=at(9), breakdowns=[late]))
     assert breakdowns(tenant)[("m", "b")] == ("[]", 5)
-
-
-def test_many_and_long_dimensions_are_taken(tenant):
-    names = [f"dimension {i}" for i in range(500)]
-    point = {**{name: i for i, name in enumerate(names)}, "value": 1}
-    for by in (names, names[::-1]):
-        post(tenant, report(breakdowns=[{"metric": "m", "by": by, "points": [point]}]))
-    ((name, (cells, _)),) = breakdowns(tenant).items()
-    assert name == ("m", *sorted(names))
-    assert json.loads(cells) == [[point[name] for name in sorted(names)] + [1.0]]
 
 
 def test_a_retry_changes_nothing(tenant):
@@ -280,57 +272,6 @@ def test_reports_that_race_end_as_the_newest(tenant):
     assert breakdowns(tenant) == {(key, "d"): ('[["x",59.0]]', 54) for key in keys}
 
 
-def test_new_agents_keys_and_runs_race_without_loss(tenant):
-    """Several runs in each other's way, so that writers meet in every order."""
-    runs = [str(uuid.UUID(int=n)) for n in range(6)]
-    answers = []
-
-    def send(number):
-        client = tenant.server.client(tenant.token)
-        for i in range(30):
-            body = report(
-                agent_name=f"agent {(number + i) % 5}",
-                run_id=runs[(number * 5 + i) % 6],
-                timestamp=at(i),
-                metrics={f"k{(number + i) % 7}": i},
-            )
-            while (answer := client.post(BUSINESS, body)).status == 503:
-                time.sleep(0.05)  # on a busy machine: it says that nothing was stored
-            answers.append(answer.status)
-        client.close()
-
-    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(answers) == {202}
-
-
-def test_a_hundred_breakdowns_of_a_thousand_slices(server, tenant):
-    names = [f"a slice with quite a long name {i}" for i in range(1000)]
-    body = report(
-        metrics={f"m{i}": i for i in range(100)},
-        breakdowns=[
-            {"metric": f"m{i}", "by": "d", "slices": {name: i * 0.5 for name in names}}
-            for i in range(100)
-        ],
-    )
-    text = json.dumps(body)
-    assert 4_000_000 < len(text) < 10_485_760
-    used = server.processor_s()
-    assert len(post(tenant, text)["undeclared"]) == 100
-    took = server.processor_s() - used
-    print(f"100,000 cells, {len(text)} bytes: {took:.3f} s of a processor")
-    found = breakdowns(tenant)
-    assert len(found) == 100
-    assert json.loads(found[("m3", "d")][0]) == [[name, 1.5] for name in names]
-    before = everything(tenant)
-    post(tenant, text)
-    assert everything(tenant) == before
-    assert took < 20, "one report must not hold the writer up"  # a tenth of a second as built
-
-
 def test_a_body_may_be_ten_mebibytes_and_no_more(tenant):
     limit = 10_485_760
     body = json.dumps(report(metrics={"text": "x"}))
@@ -372,32 +313,24 @@ def test_what_cannot_be_normalised_is_refused_and_nothing_stored(tenant, breakdo
     assert values(tenant) == {}
 
 
-def test_the_key_decides_the_tenant(tenant):
-    post(tenant, report(client_id="", metrics={"a": 1}))
-    post(tenant, report(client_id=tenant.slug, metrics={"b": 1}))
-    answer = post(tenant, report(client_id="another", metrics={"c": 1}), 403)
-    assert answer == {"detail": "This key does not belong to tenant 'another'"}
-    assert set(values(tenant)) == {"a", "b"}
-
-
-def test_a_bound_key_reports_for_its_agent_alone(tenant):
-    client = tenant.agent_client("collector")
-    post(tenant, report(metrics={"a": 1}), client=client)
-    answer = post(tenant, report(agent_name="other", metrics={"b": 1}), 403, client)
-    assert answer == {"detail": "This key is bound to agent 'collector'"}
-    assert set(values(tenant)) == {"a"}
-    client.close()
-
-
-def test_an_unknown_agent_is_registered_within_the_cap(server):
+@pytest.mark.parametrize(
+    ("path", "fields"), [(BUSINESS, {"metrics": {"a": 1}}), ("/api/v1/telemetry/llm", {"model": "m"})]
+)
+def test_the_key_decides_the_tenant_and_the_agent_within_the_cap(server, path, fields):
     tenant = server.add_tenant("--max-agents", "1")
-    post(tenant, report(metrics={"a": 1}))
-    answer = post(tenant, report(agent_name="second", metrics={"b": 1}), 403)
-    assert answer == {
-        "detail": f"Agent cap reached: the plan of tenant '{tenant.slug}' allows 1 agents"
-    }
-    post(tenant, report(metrics={"c": 1}))
-    assert set(values(tenant)) == {"a", "c"}
+    bound = tenant.agent_client("collector")
+    for client, more, refused in (
+        (tenant.client, {"client_id": tenant.slug}, None),
+        (tenant.client, {"client_id": "another"}, "This key does not belong to tenant 'another'"),
+        (bound, {}, None),
+        (bound, {"agent_name": "other"}, "This key is bound to agent 'collector'"),
+        (tenant.client, {"agent_name": "other"},
+         f"Agent cap reached: the plan of tenant '{tenant.slug}' allows 1 agents"),
+    ):  # fmt: skip
+        answer = client.post(path, {**report(**fields), **more})
+        assert answer.status == (403 if refused else 202), answer.body
+        assert not refused or answer.json() == {"detail": refused}
+    bound.close()
     tenant.client.close()
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import threading
 import uuid
 
 from stored import of_tenant, stored
@@ -107,52 +106,6 @@ def test_another_agent_run_model_or_timestamp_adds(tenant):
     for spelling in ("2025-01-02T04:04:05+01:00", "2025-01-02 03:04:05"):
         post(tenant, usage(timestamp=spelling, run_id=RUN.upper()))
     assert len(rows(tenant)) == 5
-
-
-def test_usage_that_races_is_counted_once(tenant):
-    statuses = []
-
-    def send(number):
-        client = tenant.server.client(tenant.token)
-        for i in range(40):
-            model = f"m{(i if number % 2 else 39 - i) % 10}"
-            statuses.append(client.post(LLM, usage(model=model, calls=1)).status)
-        client.close()
-
-    threads = [threading.Thread(target=send, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(statuses) == {202}
-    assert rows(tenant, "model, calls") == [{"model": f"m{i}", "calls": 1} for i in range(10)]
-
-
-def test_the_key_decides_the_tenant(tenant):
-    post(tenant, usage(client_id=""))
-    post(tenant, usage(client_id=tenant.slug))
-    answer = post(tenant, usage(client_id="another"), 403)
-    assert answer == {"detail": "This key does not belong to tenant 'another'"}
-    assert len(rows(tenant)) == 1
-
-
-def test_a_bound_key_reports_for_its_agent_alone(tenant):
-    client = tenant.agent_client("collector")
-    post(tenant, usage(), client=client)
-    answer = post(tenant, usage(agent_name="other"), 403, client)
-    assert answer == {"detail": "This key is bound to agent 'collector'"}
-    client.close()
-
-
-def test_an_unknown_agent_is_registered_within_the_cap(server):
-    tenant = server.add_tenant("--max-agents", "1")
-    post(tenant, usage())
-    answer = post(tenant, usage(agent_name="second"), 403)
-    assert answer == {
-        "detail": f"Agent cap reached: the plan of tenant '{tenant.slug}' allows 1 agents"
-    }
-    assert len(rows(tenant)) == 1
-    tenant.client.close()
 
 
 def test_a_body_may_be_one_mebibyte_and_no_more(tenant):

@@ -288,18 +288,6 @@ def test_a_muted_agents_failures_are_told_to_nobody(world):
     assert messages(world) == []
 
 
-def test_those_who_listen_hear_of_alerts(world):
-    set_rules(world, run_failed=True)
-    live = Live(world)
-    live.next()
-    for _ in range(3):
-        fail(world, str(uuid.uuid4()))
-    told = [live.until("alert") for _ in range(4)]
-    by_id = lambda alert: alert["alert_id"]  # noqa: E731
-    assert sorted(told, key=by_id) == sorted(alerts(world), key=by_id)  # runs and agent
-    live.close()
-
-
 def test_those_who_listen_hear_that_a_rule_is_gone(world, clock):
     declare(world, leads="sum")
     business(world, clock, leads=1)

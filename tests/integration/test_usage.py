@@ -316,16 +316,6 @@ def test_a_wrong_query_is_refused(tenant, query, where):
     assert [p["loc"] for p in answer.json()["detail"]] == [["query", where]]
 
 
-def test_the_answer_has_a_tag_until_it_changes(tenant):
-    send(tenant, report(calls=1))
-    first = ask(tenant, time_range=DAY)
-    tag = {"If-None-Match": first.headers["ETag"]}
-    path = tenant.path(f"llm/usage?time_range={quote(DAY, safe='')}")
-    assert tenant.client.get(path, headers=tag).status == 304
-    send(tenant, report(calls=2))
-    assert tenant.client.get(path, headers=tag).json()["total"]["calls"] == 2
-
-
 def test_sums_stay_what_the_reports_say_when_writers_race(tenant):
     def run(number):
         client = tenant.server.client(tenant.token)
