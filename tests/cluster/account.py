@@ -10,7 +10,9 @@ import time
 import uuid
 from collections import Counter
 
+from nodes import in_threads
 from stored import stored
+from waiting import until
 
 ID = "COALESCE(event_id, CAST(event_uuid AS TEXT))"  # SQL
 LONG_S = 1  # a batch that is not acknowledged within it waits
@@ -24,9 +26,9 @@ def sent_id(sender, n):
 class Sender(threading.Thread):
     """Sends batches of a tenant's events to the node that `choose` names, at most one at a time."""
 
-    def __init__(self, number, tenant, choose, batch=20, pause=0.0):
+    def __init__(self, number, tenant, choose, batch=20, pause=0.0, place=None):
         super().__init__(daemon=True)
-        self.number, self.tenant, self.choose = number, tenant, choose
+        self.number, self.tenant, self.choose, self.place = number, tenant, choose, place
         self.batch, self.pause = batch, pause
         self.acknowledged, self.refused, self.slowest = 0, Counter(), 0.0
         self.began = time.monotonic()
@@ -74,9 +76,54 @@ class Sender(threading.Thread):
         self.join()
 
 
-def refusals(senders):
-    """The statuses that their batches had, apart from those that were acknowledged."""
-    return {status for sender in senders for status in sender.refused}
+class Load:
+    """Senders that send while it is entered, and the account of them."""
+
+    def __init__(self, senders):
+        self.senders = list(senders)
+
+    @classmethod
+    def of(cls, nodes, tenants, first=0, pause=0.02):
+        """A sender for each tenant and node, with numbers from `first` on."""
+        return cls(
+            Sender(first + len(nodes) * t + n, tenant, lambda node=node: node, pause=pause, place=n)
+            for t, tenant in enumerate(tenants)
+            for n, node in enumerate(nodes)
+        )
+
+    def __enter__(self):
+        for sender in self.senders:
+            sender.start()
+        return self
+
+    def __exit__(self, *trouble):
+        self.stop()
+
+    def stop(self):
+        in_threads([sender.stop for sender in self.senders])
+
+    def chosen(self, slugs=None, places=None):
+        """Those of these tenants, at these nodes; of all, if none are named."""
+        return [s for s in self.senders
+                if (slugs is None or s.tenant.slug in slugs) and (places is None or s.place in places)]  # fmt: skip
+
+    def moves(self, slugs=None, places=None, batches=1):
+        """Each of them has so many more batches acknowledged."""
+        chosen = self.chosen(slugs, places)
+        before = [s.acknowledged for s in chosen]
+        until(lambda: all(s.acknowledged >= n + batches * s.batch for s, n in zip(chosen, before, strict=True)), 90)
+
+    def stands(self, slugs=None, places=None):
+        """How much is acknowledged of these."""
+        return sum(sender.acknowledged for sender in self.chosen(slugs, places))
+
+    def holds(self, server, refused=frozenset({503})):
+        """All that was acknowledged is stored, once, and nothing was refused in another way; how much it is."""
+        acknowledged, lost, twice = balance(server, self.senders)
+        assert acknowledged and (lost, twice) == (0, 0)
+        statuses = {status for sender in self.senders for status in sender.refused}
+        assert statuses <= refused, statuses
+        return acknowledged
 
 
 def balance(server, senders):

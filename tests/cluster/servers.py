@@ -64,6 +64,16 @@ def environment(programs, url, workers=()):
     }  # fmt: skip
 
 
+@contextlib.contextmanager
+def kept_environment():
+    kept = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
+
+
 def start_again(server):
     """On the port and with the data that it had when it was killed; False if it ended once more."""
     fence(server)

@@ -5,23 +5,21 @@ import os
 import subprocess
 import uuid
 
-from servers import Pair, environment
+from servers import Pair, environment, kept_environment
 from waiting import until
 
 
 @contextlib.contextmanager
 def pair_of_servers():
     """A primary that does not wait for its standby, which may be away."""
-    kept = dict(os.environ)
     made = Pair()
-    try:
-        os.environ.update(environment(made.programs, made.start()))
-        wait_for_standby(made, False)
-        yield made
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with kept_environment():
+        try:
+            os.environ.update(environment(made.programs, made.start()))
+            wait_for_standby(made, False)
+            yield made
+        finally:
+            made.stop()
 
 
 def sql(server, statement, name="postgres"):

@@ -215,12 +215,7 @@ def test_a_migration_distributes_what_it_makes():
 def test_nodes_on_any_server_see_one_another(tmp_path):
     """And what only its arrival orders comes back in that order, whichever node took it in."""
     with running("postgres", tmp_path) as first:
-        worker = Server(
-            tmp_path / "on-a-worker", url_of_worker(first.database, 0),
-            environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
-        )  # fmt: skip
-        worker.start()
-        try:
+        with beside(first, tmp_path / "on-a-worker", url_of_worker(first.database, 0)) as worker:
             for _ in range(4):
                 tenant = first.add_tenant()
                 run = str(uuid.uuid4())
@@ -234,10 +229,6 @@ def test_nodes_on_any_server_see_one_another(tmp_path):
                 for node in (first, worker):
                     told = node.client(tenant.token).get(tenant.path(f"runs/{run}/events")).json()
                     assert [e["message"] for e in told["events"]] == [str(i) for i in range(6)]
-            worker.stop()
-        finally:
-            if worker.process is not None:
-                worker.kill()
 
 
 def test_a_worker_that_is_away_fails_only_its_tenants(tmp_path):

@@ -7,13 +7,12 @@ with the migrations of tests/hooks/next.
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from account import Sender, balance, refusals
+from account import Load, Sender
 from before import last_migration, next_migration
 from muster import BINARY, Postgres, Server, Trouble, running
 from servers import plain, port_of
 from stored import stored
 from test_citus import beside, plain_database, psql, url_of_worker
-from waiting import until
 
 NEXT = BINARY.with_name("muster_next")
 MANY = 20  # tries; without a pause it gives up after 60 s and about 50 of them
@@ -53,31 +52,19 @@ def test_a_node_with_the_url_of_a_worker_migrates_the_database(tmp_path):
         node.stop()
 
 
-def proceed(senders, batches=1):
-    """Waits until each sender had so many more acknowledged."""
-    before = [sender.acknowledged for sender in senders]
-    until(lambda: all(s.acknowledged >= n + batches * s.batch for s, n in zip(senders, before, strict=True)), 90)
-
-
 def test_a_migration_has_its_locks_though_reports_come_without_a_pause(tmp_path):
     """It needs those of all shards at once: nodes begin no transaction while it tries."""
     with running("postgres", tmp_path) as first, ExitStack() as stack:
         url = first.database
         second = stack.enter_context(beside(first, tmp_path / "second", url_of_worker(url, 0)))
         nodes, tenants = (first, second), [first.add_tenant() for _ in range(4)]
-        senders = [Sender(n, tenants[n % 4], lambda n=n: nodes[n % 2], batch=2) for n in range(8)]
-        with ExitStack() as load:
-            for sender in senders:
-                sender.start()
-                load.callback(sender.stop)
-            proceed(senders, 5)
+        with Load(Sender(n, tenants[n % 4], lambda n=n: nodes[n % 2], batch=2) for n in range(8)) as load:
+            load.moves(batches=5)
             third = stack.enter_context(beside(first, tmp_path / "third", url, NEXT))
             assert third.log().count("waits for others") < MANY
-            proceed(senders)
+            load.moves()
         assert stored(first, VERSION) == [{"n": next_migration()}]
-        acknowledged, lost, twice = balance(first, senders)
-        assert acknowledged > 0 and (lost, twice) == (0, 0)
-        assert refusals(senders) <= {503}
+        load.holds(first)
 
 
 def test_a_worker_that_does_not_lead_to_the_coordinator_says_what_to_do(tmp_path):

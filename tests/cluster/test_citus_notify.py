@@ -10,10 +10,10 @@ from statistics import median
 
 import pytest
 from account import ID
-from muster import Server, running
+from muster import running
 from people import platform_admin
 from stored import of_tenant, stored
-from test_citus import psql, url_of_worker
+from test_citus import beside, psql, url_of_worker
 from test_nodes_truth import (
     CHANGES,
     HEARD_S,
@@ -41,14 +41,9 @@ def a_node_at_each_server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("nodes")
     with ExitStack() as stack:
         first = stack.enter_context(running("postgres", folder))
-        nodes = [first]
-        for n in (0, 1):
-            node = Server(
-                folder / f"worker-{n}", url_of_worker(first.database, n),
-                environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
-            )  # fmt: skip
-            stack.callback(lambda s=node: s.process and s.kill())
-            nodes.append(node.start())
+        urls = [url_of_worker(first.database, n) for n in (0, 1)]
+        others = [beside(first, folder / f"worker-{n}", url) for n, url in enumerate(urls)]
+        nodes = [first, *map(stack.enter_context, others)]
         for node in nodes:
             node.admin = platform_admin(node)
         yield nodes
@@ -115,15 +110,6 @@ def test_a_node_of_a_worker_goes_by_the_clock_of_the_coordinator(tmp_path):
             psql(url, *statement.format(url.rsplit("/", 1)[1]).split("; "))
         asked = psql(url, "SELECT EXTRACT(EPOCH FROM clock_timestamp() - pg_catalog.clock_timestamp())")
         assert round(float(asked)) == AHEAD_S
-        node = Server(
-            tmp_path / "on-a-worker", url,
-            environment={"MUSTER_MASTER_KEY_FILE": str(first.data / "master.key")},
-        )  # fmt: skip
-        try:
-            node.start()
+        with beside(first, tmp_path / "on-a-worker", url) as node:
             until(lambda: abs(seconds_ahead(node, tenant)) < AHEAD_S / 2)
             assert abs(seconds_ahead(first, tenant)) < AHEAD_S / 2
-            node.stop()
-        finally:
-            if node.process is not None:
-                node.kill()

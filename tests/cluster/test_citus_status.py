@@ -10,7 +10,7 @@ import pytest
 from muster import Server
 from nodes import in_threads
 from postgres import run_sql
-from servers import Citus, environment, fence, hang, port_of, resume, start_again
+from servers import Citus, environment, fence, hang, kept_environment, port_of, resume, start_again
 from waiting import until
 
 DATABASE = "cluster_status"
@@ -56,14 +56,12 @@ class Cluster:
 @pytest.fixture(name="cluster", scope="module")
 def citus_servers(tmp_path_factory):
     citus = Citus({"citus.shard_count": 4, "citus.background_task_queue_interval": -1})
-    kept = dict(os.environ)
-    os.environ.update(environment(citus.programs, ""))
-    try:
-        yield Cluster(citus, tmp_path_factory.mktemp("data"))
-    finally:
-        citus.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with kept_environment():
+        os.environ.update(environment(citus.programs, ""))
+        try:
+            yield Cluster(citus, tmp_path_factory.mktemp("data"))
+        finally:
+            citus.stop()
 
 
 def test_status_says_what_is_missing_before_enable(cluster):

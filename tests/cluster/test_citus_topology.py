@@ -5,12 +5,10 @@ The first node uses the coordinator, the others a worker each.
 """
 
 import re
-from collections import Counter
 
 import pytest
-from account import Sender, balance
+from account import Load
 from muster import Trouble
-from nodes import in_threads
 from postgres import run_sql
 from servers import fence
 from stored import stored
@@ -41,47 +39,6 @@ def some_tenants(cluster):
 
 def places(cluster):
     return {row["slug"]: row for row in stored(cluster.reads, PLACES)}
-
-
-class Load:
-    """A sender for each tenant and node."""
-
-    def __init__(self, cluster, tenants, first):
-        self.senders = {
-            (n, tenant.slug): Sender(first + len(cluster.nodes) * t + n, tenant, lambda node=node: node, pause=0.02)
-            for t, tenant in enumerate(tenants)
-            for n, node in enumerate(cluster.nodes)
-        }
-
-    def __enter__(self):
-        for sender in self.senders.values():
-            sender.start()
-        return self
-
-    def __exit__(self, *trouble):
-        in_threads([sender.stop for sender in self.senders.values()])
-
-    def chosen(self, nodes, slugs):
-        return [sender for (n, slug), sender in self.senders.items() if n in nodes and slug in slugs]
-
-    def moves(self, nodes, slugs):
-        """Each of these senders has its next batch acknowledged."""
-        chosen = self.chosen(nodes, slugs)
-        before = [sender.acknowledged for sender in chosen]
-        until(lambda: all(s.acknowledged > n for s, n in zip(chosen, before, strict=True)), 90)
-
-    def stands(self, nodes, slugs):
-        """How much is acknowledged of these."""
-        return sum(sender.acknowledged for sender in self.chosen(nodes, slugs))
-
-    def refusals(self):
-        return set(sum((sender.refused for sender in self.senders.values()), Counter()))
-
-
-def nothing_is_lost(cluster, load):
-    acknowledged, lost, twice = balance(cluster.reads, load.senders.values())
-    assert acknowledged and (lost, twice) == (0, 0)
-    assert load.refusals() <= {503}, load.refusals()
 
 
 def kill(cluster, number):
@@ -122,16 +79,16 @@ def test_nodes_that_watch_all_shards_begin_no_sessions_for_it(cluster, tenants):
 
 
 def test_nodes_beside_workers_go_on_without_the_coordinator(cluster, tenants):
-    slugs, beside = {t.slug for t in tenants}, (FIRST, SECOND)
+    beside = (FIRST, SECOND)
     assert {place["groupid"] for place in places(cluster).values()} == {1, 2}
-    with Load(cluster, tenants, 0) as load:
-        load.moves(range(3), slugs)
+    with Load.of(cluster.nodes, tenants, 0) as load:
+        load.moves()
         kill(cluster, COORDINATOR)
         until(lambda: cluster.nodes[COORDINATOR].client().get("/api/v1/health").status == 503)
-        gone = load.stands([COORDINATOR], slugs)
+        gone = load.stands(places=[COORDINATOR])
         for _ in range(5):
-            load.moves(beside, slugs)
-        assert load.stands([COORDINATOR], slugs) == gone
+            load.moves(places=beside)
+        assert load.stands(places=[COORDINATOR]) == gone
         for n in beside:
             node = cluster.nodes[n]
             assert node.client().get("/api/v1/health").status == 200
@@ -140,46 +97,45 @@ def test_nodes_beside_workers_go_on_without_the_coordinator(cluster, tenants):
             with pytest.raises(Trouble):  # keys are on all servers
                 node.cli("key", "add", "--tenant", tenants[0].slug)
         bring_back(cluster)
-        load.moves(range(3), slugs)
-    nothing_is_lost(cluster, load)
+        load.moves()
+    load.holds(cluster.reads)
 
 
 def test_a_node_whose_own_worker_is_killed_serves_nothing_and_the_others_go_on(cluster, tenants):
     where = places(cluster)
     living = {slug for slug, place in where.items() if place["groupid"] == SECOND}
-    slugs = {t.slug for t in tenants}
-    assert living and living != slugs
-    with Load(cluster, tenants, 1000) as load:
-        load.moves(range(3), slugs)
+    assert living and living != {t.slug for t in tenants}
+    with Load.of(cluster.nodes, tenants, 1000) as load:
+        load.moves()
         kill(cluster, FIRST)
         until(lambda: cluster.nodes[FIRST].client().get("/api/v1/health").status == 503)
-        gone = load.stands([FIRST], slugs)
+        gone = load.stands(places=[FIRST])
         for _ in range(5):
-            load.moves((COORDINATOR, SECOND), living)
-        assert load.stands([FIRST], slugs) == gone
+            load.moves(living, (COORDINATOR, SECOND))
+        assert load.stands(places=[FIRST]) == gone
         for n in (COORDINATOR, SECOND):
             until(lambda n=n: cluster.nodes[n].client().get("/api/v1/health").status == 200)
         bring_back(cluster)
-        load.moves(range(3), slugs)
-    nothing_is_lost(cluster, load)
+        load.moves()
+    load.holds(cluster.reads)
 
 
 def test_a_tenant_moves_to_a_shard_of_its_own_under_load(cluster, tenants):
-    where, slugs = places(cluster), {t.slug for t in tenants}
+    where = places(cluster)
     place = where[tenants[0].slug]
     to = SECOND if place["groupid"] == FIRST else FIRST
     servers = cluster.databases.servers
-    with Load(cluster, tenants, 2000) as load:
-        load.moves(range(3), slugs)
+    with Load.of(cluster.nodes, tenants, 2000) as load:
+        load.moves()
         run_sql(cluster.reads.database,
                 f"SELECT isolate_tenant_to_new_shard('agents', {place['tenant_id']}, 'CASCADE',"
                 " shard_transfer_mode := 'block_writes')")  # fmt: skip
         apart = places(cluster)[tenants[0].slug]
         assert apart["shardid"] not in {row["shardid"] for slug, row in where.items()}
-        load.moves(range(3), slugs)
+        load.moves()
         run_sql(cluster.reads.database,
                 f"SELECT citus_move_shard_placement({apart['shardid']}, '127.0.0.1', "
                 f"{servers[place['groupid']].port}, '127.0.0.1', {servers[to].port})")  # fmt: skip
         assert places(cluster)[tenants[0].slug]["groupid"] == to
-        load.moves(range(3), slugs)
-    nothing_is_lost(cluster, load)
+        load.moves()
+    load.holds(cluster.reads)

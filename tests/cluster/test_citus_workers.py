@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from account import ID, Sender, balance, sent_id
+from account import ID, Load, balance, sent_id
 from nodes import in_threads
 from postgres import Session, run_sql
 from servers import hang, port_of, resume
@@ -56,35 +56,19 @@ def port_of_worker(cluster, number):
     return cluster.databases.servers[number].port
 
 
-class Load:
-    """A sender for each tenant and node, and what each is answered."""
+def dead_and_living(cluster, tenants, port):
+    """The tenants of a worker that will be away, and the others."""
+    dead = {slug for slug, where in ports(cluster).items() if where == port}
+    living = {t.slug for t in tenants} - dead
+    assert dead and living
+    return dead, living
 
-    def __init__(self, cluster, tenants, first, pause=0.02):
-        self.senders = [
-            Sender(first + len(cluster.nodes) * t + n, tenant, lambda node=node: node, pause=pause)
-            for t, tenant in enumerate(tenants)
-            for n, node in enumerate(cluster.nodes)
-        ]
 
-    def __enter__(self):
-        for sender in self.senders:
-            sender.start()
-        return self
-
-    def __exit__(self, *trouble):
-        in_threads([sender.stop for sender in self.senders])
-
-    def moves(self, slugs):
-        """Each of their senders has its next batch acknowledged."""
-        chosen = [s for s in self.senders if s.tenant.slug in slugs]
-        before = [s.acknowledged for s in chosen]
-        until(lambda: all(s.acknowledged > n for s, n in zip(chosen, before, strict=True)), 90)
-
-    def counts(self, slugs):
-        """Batches that were acknowledged, and refused by status."""
-        chosen = [s for s in self.senders if s.tenant.slug in slugs]
-        return (sum(s.acknowledged // s.batch for s in chosen),
-                sum((s.refused for s in chosen), Counter()))  # fmt: skip
+def counts(load, slugs):
+    """Batches that were acknowledged, and refused by status."""
+    chosen = load.chosen(slugs)
+    return (sum(s.acknowledged // s.batch for s in chosen),
+            sum((s.refused for s in chosen), Counter()))  # fmt: skip
 
 
 def url_at(cluster, number):
@@ -205,36 +189,40 @@ def tenants_away(node):
 
 
 def test_a_killed_worker_fails_its_own_tenants_and_nothing_is_lost(cluster, tenants):
-    places, port = ports(cluster), port_of_worker(cluster, 1)
-    dead = {slug for slug, where in places.items() if where == port}
-    living = {t.slug for t in tenants} - dead
-    assert dead and living
-    with Load(cluster, tenants, 1000) as load:
+    dead, living = dead_and_living(cluster, tenants, port_of_worker(cluster, 1))
+    with Load.of(cluster.nodes, tenants, 1000) as load:
         load.moves(dead | living)
-        stored_before, refused_before = load.counts(living)
+        stored_before, refused_before = counts(load, living)
         process = cluster.named()["worker-1"]
         cluster.kill("worker-1")
         process.wait(60)
         for node in cluster.nodes:
             until(lambda n=node: away(n) == (200, "degraded"))
-        gone, _ = load.counts(dead)
+        gone, _ = counts(load, dead)
         for _ in range(5):
             load.moves(living)
         for node in cluster.nodes:
             until(lambda n=node: away(n) == (200, "degraded"))  # a busy machine may be late once
             until(lambda n=node: tenants_away(n) == sorted(dead))
-        assert load.counts(dead)[0] == gone
-        stored_now, refused_now = load.counts(living)
+        assert counts(load, dead)[0] == gone
+        stored_now, refused_now = counts(load, living)
         cluster.away["worker-1"] = 0
         until(lambda: cluster.look() or not cluster.away, 90)
         load.moves(dead | living)
-    batches, refused = stored_now - stored_before, sum((refused_now - refused_before).values())
+    few_refused(stored_now - stored_before, refused_now - refused_before, 100)
+    load.holds(cluster.reads)
+    all_are_well(cluster)
+
+
+def few_refused(batches, statuses, of):
+    refused = sum(statuses.values())
     print(f"{batches} batches of living tenants were stored, {refused} refused")
-    assert refused <= (batches + refused) / 100
-    acknowledged, lost, twice = balance(cluster.reads, load.senders)
-    assert acknowledged and (lost, twice) == (0, 0)
+    assert refused <= (batches + refused) / of
+
+
+def all_are_well(cluster):
     for node in cluster.nodes:
-        until(lambda n=node: away(n) == (200, "ok"))
+        until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
 
 
 def read_all(cluster, tenants, times):
@@ -253,21 +241,19 @@ def read_all(cluster, tenants, times):
 def test_a_worker_that_hangs_fails_its_own_tenants_and_nothing_is_lost(cluster, tenants):
     """It refuses nothing: whatever needs it waits. One writer of a node does, the other goes on."""
     server = cluster.databases.servers[2]
-    dead = {slug for slug, port in ports(cluster).items() if port == server.port}
-    living = {t.slug for t in tenants} - dead
-    assert dead and living
-    with Load(cluster, tenants, 2000) as load:
+    dead, living = dead_and_living(cluster, tenants, server.port)
+    with Load.of(cluster.nodes, tenants, 2000) as load:
         load.moves(dead | living)
         hang(server)
         try:
             for node in cluster.nodes:
                 until(lambda n=node: tenants_away(n) == sorted(dead))
-            gone, _ = load.counts(dead)
-            stored_before, refused_before = load.counts(living)
+            gone, _ = counts(load, dead)
+            stored_before, refused_before = counts(load, living)
             for _ in range(20):
                 load.moves(living)
-            stored_now, refused_now = load.counts(living)
-            assert load.counts(dead)[0] == gone
+            stored_now, refused_now = counts(load, living)
+            assert counts(load, dead)[0] == gone
             for node in cluster.nodes:
                 until(lambda n=node: away(n) == (200, "degraded"))
             answers = read_all(cluster, tenants, 5)
@@ -275,13 +261,9 @@ def test_a_worker_that_hangs_fails_its_own_tenants_and_nothing_is_lost(cluster, 
         finally:
             resume(server)
         load.moves(dead | living)
-    batches, refused = stored_now - stored_before, sum((refused_now - refused_before).values())
-    print(f"{batches} batches of living tenants were stored, {refused} refused")
-    assert refused <= (batches + refused) / 20
-    acknowledged, lost, twice = balance(cluster.reads, load.senders)
-    assert acknowledged and (lost, twice) == (0, 0)
-    for node in cluster.nodes:
-        until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
+    few_refused(stored_now - stored_before, refused_now - refused_before, 20)
+    load.holds(cluster.reads)
+    all_are_well(cluster)
 
 
 class Reads:
@@ -313,10 +295,9 @@ class Reads:
 def test_reads_of_a_worker_that_hangs_leave_readers_to_the_other_tenants(cluster, tenants):
     """Nothing is reported meanwhile: a read has to find out that it hangs, and that it is back."""
     server = cluster.databases.servers[2]
-    dead = {slug for slug, port in ports(cluster).items() if port == server.port}
+    dead, _ = dead_and_living(cluster, tenants, server.port)
     of_dead = [t for t in tenants if t.slug in dead]
     living = [t for t in tenants if t.slug not in dead]
-    assert of_dead and living
     hang(server)
     try:
         with Reads(cluster, of_dead) as reads:
@@ -332,8 +313,7 @@ def test_reads_of_a_worker_that_hangs_leave_readers_to_the_other_tenants(cluster
     assert set(reads.statuses) == {503}
     assert sum(answers.values()) - answers[200] <= sum(answers.values()) / 20, answers
     until(lambda: all(set(seen) == {200} for seen in read_all(cluster, tenants, 1).values()))
-    for node in cluster.nodes:
-        until(lambda n=node: (away(n), tenants_away(n)) == ((200, "ok"), []))
+    all_are_well(cluster)
 
 
 def waits_for_a_lock(cluster, node, tenant):
@@ -410,8 +390,8 @@ def test_a_look_at_all_tenants_that_takes_long_does_not_make_a_worker_one_that_h
 
 
 def test_the_account_sees_an_event_that_is_gone_from_a_worker(cluster, tenants):
-    with Load(cluster, tenants[:2], 5000) as load:
-        load.moves({tenant.slug for tenant in tenants[:2]})
+    with Load.of(cluster.nodes, tenants[:2], 5000) as load:
+        load.moves()
     assert balance(cluster.reads, load.senders)[1:] == (0, 0)
     gone = sent_id(load.senders[0].number, 3)
     run_sql(cluster.reads.database, f"DELETE FROM events WHERE {ID} = '{gone}'")
@@ -439,15 +419,11 @@ def moves_end(cluster):
 
 def test_a_worker_is_added_under_load_and_nothing_is_lost(cluster, tenants):
     port, slugs = add_worker(cluster), {tenant.slug for tenant in tenants}
-    with Load(cluster, tenants, 3000, PAUSE_S) as load:
+    with Load.of(cluster.nodes, tenants, 3000, PAUSE_S) as load:
         load.moves(slugs)
         run_sql(cluster.reads.database, "SELECT citus_rebalance_start()")
         until(lambda: moves_end(cluster), 900)
         moved = {slug for slug, where in ports(cluster).items() if where == port}
         load.moves(slugs)
     assert moved, "no tenant has moved"
-    acknowledged, lost, twice = balance(cluster.reads, load.senders)
-    print(f"{len(moved)} of {len(slugs)} tenants moved while {acknowledged} events were stored")
-    assert acknowledged and (lost, twice) == (0, 0)
-    statuses = {status for sender in load.senders for status in sender.refused}
-    assert statuses <= {503}, statuses
+    print(f"{len(moved)} of {len(slugs)} tenants moved while {load.holds(cluster.reads)} events were stored")

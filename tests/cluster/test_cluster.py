@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from account import ID, Sender, balance, refusals, sent_id
+from account import ID, Load, Sender, balance, sent_id
 from muster import BINARY, Postgres
 from topology import running_cluster
 from waiting import until
@@ -29,21 +29,11 @@ def cluster():
 
 
 @pytest.fixture
-def senders(cluster):
+def load(cluster):
     tenant = cluster.nodes[0].add_tenant()
     first = int(tenant.slug.rsplit("-", 1)[1]) * 100
-    made = [Sender(first + i, tenant, lambda: cluster.balancer, pause=0.02) for i in range(4)]
-    for sender in made:
-        sender.start()
-    yield made
-    for sender in made:
-        sender.stop()
-
-
-def progress(senders):
-    """Each sender's next batch was acknowledged."""
-    before = [sender.acknowledged for sender in senders]
-    return lambda: all(s.acknowledged > n for s, n in zip(senders, before, strict=True))
+    with Load(Sender(first + i, tenant, lambda: cluster.balancer, pause=0.02) for i in range(4)) as made:
+        yield made
 
 
 def kill(cluster, name):
@@ -54,45 +44,38 @@ def kill(cluster, name):
 
 
 @pytest.mark.parametrize("name", ["node-2", "primary", "standby", "primary"])
-def test_nothing_acknowledged_is_lost_when_a_part_is_killed(cluster, senders, name):
-    until(progress(senders), 60)
+def test_nothing_acknowledged_is_lost_when_a_part_is_killed(cluster, load, name):
+    load.moves()
     running = set(cluster.named().values())
     cluster.kill(name)
     until(lambda: cluster.healed() and set(cluster.named().values()) != running, 90)
-    until(progress(senders), 60)
-    for sender in senders:
-        sender.stop()
-    acknowledged, lost, twice = balance(cluster.reads, senders)
-    assert acknowledged > 0 and (lost, twice) == (0, 0)
-    assert refusals(senders) <= BY_BALANCER
+    load.moves()
+    load.stop()
+    load.holds(cluster.reads, BY_BALANCER)
 
 
-def test_nothing_acknowledged_is_lost_when_both_databases_are_killed_at_once(cluster, senders):
-    until(progress(senders), 60)
+def test_nothing_acknowledged_is_lost_when_both_databases_are_killed_at_once(cluster, load):
+    load.moves()
     for name in ("standby", "primary"):
         kill(cluster, name)
     until(cluster.healed, 120)
-    until(progress(senders), 60)
+    load.moves()
     # and the primary a moment later, when it was seen that the standby is away
     kill(cluster, "standby")
     cluster.look()
     kill(cluster, "primary")
     until(cluster.healed, 120)
-    until(progress(senders), 60)
-    for sender in senders:
-        sender.stop()
-    acknowledged, lost, twice = balance(cluster.reads, senders)
-    assert acknowledged > 0 and (lost, twice) == (0, 0)
-    assert refusals(senders) <= BY_BALANCER
+    load.moves()
+    load.stop()
+    load.holds(cluster.reads, BY_BALANCER)
 
 
-def test_the_account_sees_an_event_that_is_gone(cluster, senders):
-    until(progress(senders), 60)
-    for sender in senders:
-        sender.stop()
-    of_sender = f"{ID} = '{sent_id(senders[0].number, 3)}'"
+def test_the_account_sees_an_event_that_is_gone(cluster, load):
+    load.moves()
+    load.stop()
+    of_sender = f"{ID} = '{sent_id(load.senders[0].number, 3)}'"
     Postgres()._sql(f"DELETE FROM events WHERE {of_sender}", url=cluster.reads.database)
-    assert balance(cluster.reads, senders)[1:] == (1, 0)
+    assert balance(cluster.reads, load.senders)[1:] == (1, 0)
 
 
 def test_the_command_prints_what_to_open_and_to_kill_and_keeps_nothing():

@@ -7,11 +7,11 @@ import re
 import subprocess
 import threading
 import time
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 import skewed
-from account import Sender, balance, refusals
+from account import Load, Sender
 from before import last_migration, next_migration, program_before
 from muster import BINARY, Postgres, Server
 from postgres import Session
@@ -82,23 +82,15 @@ def empty_nodes(folder):
 def load(nodes):
     """Senders over all nodes; at the end nothing that was acknowledged is lost."""
     tenant = nodes.choose().add_tenant("--max-agents", "1000")
-    senders = [Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)]
-    with ExitStack() as stack:
-        for sender in senders:
-            sender.start()
-            stack.callback(sender.stop)
-        yield senders
-        stack.close()
-        acknowledged, lost, twice = balance(nodes.choose(), senders)
-        assert acknowledged > 0 and (lost, twice) == (0, 0)
-        assert refusals(senders) <= {503}
-        nodes.choose().cli("check")
+    with Load(Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)) as made:
+        yield made
+    made.holds(nodes.choose())
+    nodes.choose().cli("check")
 
 
-def progress(senders):
+def progress(load):
     """Waits until each sender's next batch but one was acknowledged, so that one began after this."""
-    before = [sender.acknowledged + sender.batch for sender in senders]
-    until(lambda: all(s.acknowledged > n for s, n in zip(senders, before, strict=True)), 90)
+    load.moves(batches=2)
 
 
 def version(nodes):
@@ -109,15 +101,15 @@ def test_nodes_of_this_and_the_next_version_restart_in_any_order(tmp_path):
     with empty_nodes(tmp_path) as nodes:
         nodes.start(0, BINARY)
         nodes.start(1, BINARY)
-        with load(nodes) as senders:
-            progress(senders)
+        with load(nodes) as made:
+            progress(made)
             nodes.start(2, NEXT)  # migrates
             assert version(nodes) == next_migration()
             order = [(0, BINARY), (2, NEXT), (1, NEXT), (2, BINARY), (1, BINARY), (0, NEXT), (1, NEXT)]
             for number, program in order:
-                progress(senders)
+                progress(made)
                 nodes.restart(number, program)
-            progress(senders)
+            progress(made)
 
 
 @contextmanager
@@ -169,7 +161,7 @@ def test_a_migration_gets_past_an_autovacuum(tmp_path):
 def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
     with empty_nodes(tmp_path) as nodes:
         nodes.start(0, BINARY)
-        with load(nodes) as senders:
+        with load(nodes) as made:
             newer = Server(tmp_path / "newer", nodes[0].database, NEXT,
                            environment=nodes[1].environment)  # fmt: skip
             starts = threading.Thread(target=newer.start)
@@ -177,7 +169,7 @@ def test_a_migration_that_has_to_wait_holds_up_no_report(tmp_path):
                 starts.start()
                 for tries in (1, 3):  # it asks for the lock again and again, and reports go on
                     until(lambda n=tries: newer.log().count("waits for others") >= n, 60)
-                    progress(senders)
+                    progress(made)
                 assert version(nodes) == last_migration()
             starts.join()
             newer.stop()
@@ -233,25 +225,21 @@ def test_a_migration_of_large_tables_blocks_no_writer_for_more_than_a_second(tmp
         nodes.start(0, BINARY)
         url = nodes[0].database
         tenant = nodes[0].add_tenant("--max-agents", "1000")
-        senders = [Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)]
-        with closing(Session(url)) as session, ExitStack() as stack:
+        with closing(Session(url)) as session:
             fill(session)
-            for sender in senders:
-                sender.start()
-                stack.callback(sender.stop)
-            progress(senders)
-            with LockWatch(url) as watch:
-                nodes.start(1, NEXT)  # migrates
-                progress(senders)
-            assert version(nodes) == next_migration()
-            assert watch.beyond_s() < LONGEST_S, (watch.longest_s, watch.gap_s)
-            # the control: one that holds a table for three seconds is seen
-            with LockWatch(url) as watch:
-                session.run(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATES[0]});"
-                            " LOCK TABLE runs; SELECT pg_sleep(3); COMMIT")  # fmt: skip
-            assert watch.longest_s > LONGEST_S
-        acknowledged, lost, twice = balance(nodes[0], senders)
-        assert acknowledged > 0 and (lost, twice) == (0, 0)
+            with Load(Sender(n, tenant, nodes.choose, pause=0.01) for n in range(SENDERS)) as made:
+                progress(made)
+                with LockWatch(url) as watch:
+                    nodes.start(1, NEXT)  # migrates
+                    progress(made)
+                assert version(nodes) == next_migration()
+                assert watch.beyond_s() < LONGEST_S, (watch.longest_s, watch.gap_s)
+                # the control: one that holds a table for three seconds is seen
+                with LockWatch(url) as watch:
+                    session.run(f"BEGIN; SELECT pg_advisory_xact_lock({MIGRATES[0]});"
+                                " LOCK TABLE runs; SELECT pg_sleep(3); COMMIT")  # fmt: skip
+                assert watch.longest_s > LONGEST_S
+        made.holds(nodes[0])
 
 
 def test_a_node_waits_for_another_that_builds_an_index(tmp_path):
@@ -277,11 +265,11 @@ def test_nodes_of_the_version_before_go_on_beside_this_one(tmp_path):
     with empty_nodes(tmp_path) as nodes:
         nodes.start(0, before)
         nodes.start(1, before)
-        with load(nodes) as senders:
-            progress(senders)
+        with load(nodes) as made:
+            progress(made)
             nodes.start(2, BINARY)  # migrates
             assert version(nodes) == last_migration()
             for number, program in [(1, before), (1, BINARY), (0, BINARY)]:
-                progress(senders)
+                progress(made)
                 nodes.restart(number, program)
-            progress(senders)
+            progress(made)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from balancer import Balancer
 from muster import Postgres, Server, Trouble
-from servers import Citus, Pair, environment, plain, start_again
+from servers import Citus, Pair, environment, kept_environment, plain, start_again
 from standbys import catch_up
 from waiting import until
 
@@ -171,11 +171,9 @@ class Cluster:
 @contextmanager
 def running_cluster(**options):
     """One that says nothing; afterwards the environment is as before."""
-    kept = dict(os.environ)
     made = Cluster(say=lambda text: None, **options)
-    try:
-        yield made.start()
-    finally:
-        made.stop()
-        os.environ.clear()
-        os.environ.update(kept)
+    with kept_environment():
+        try:
+            yield made.start()
+        finally:
+            made.stop()
