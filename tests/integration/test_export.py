@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import running
 from people import tenant_person
+from runs import report as batch
 from waiting import until
 
 pytestmark = pytest.mark.administered
@@ -21,12 +22,6 @@ KINDS = ("events", "business", "llm")
 TYPES = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\tx", "\rx"]
 NASTY = ['a "quoted", text', "two\r\nlines", "é\U0001f600", ""]
-
-
-def batch(tenant, events):
-    for at in range(0, len(events), 1000):
-        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": events[at : at + 1000]})
-        assert answer.status == 202 and answer.json()["accepted"] == len(events[at : at + 1000])
 
 
 def export(tenant, kind, **query):

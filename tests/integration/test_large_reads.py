@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 from conftest import running
+from runs import pages, report
 from test_export import open_export
 
 MIB = 1 << 20
@@ -76,34 +77,12 @@ def test_the_log_stays_below_its_ceiling_beside_a_stalled_export(store, tmp_path
         stalled.close()
 
 
-def add_events(tenant, events, at_once=250):
-    """In as few batches as the limit of bytes allows."""
-    while events:
-        part = events[:at_once]
-        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": part})
-        assert (answer.status, answer.json().get("accepted")) == (202, len(part)), answer.body
-        events = events[at_once:]
-
-
-def pages(tenant, path, **query):
-    """All pages of a list, by their cursors."""
-    while True:
-        text = "&".join(f"{key}={value}" for key, value in query.items())
-        answer = tenant.client.get(tenant.path(f"{path}?{text}"))
-        assert answer.status == 200, answer.body
-        assert len(answer.body) <= 17 * MIB
-        yield answer.json()
-        if (after := answer.json()["next"]) is None:
-            return
-        query["cursor"] = after
-
-
 def a_run(tenant, n, size):
     """Events in another order than that of the narrative; two with each seq, one after the other."""
     run = str(uuid.uuid4())
     events = [tenant.event(run_id=run, seq=-(i // 2), message="m" * size,
                            event="in_progress" if i else "started") for i in range(n)]  # fmt: skip
-    add_events(tenant, events)
+    report(tenant, events, at_once=250)
     return run, [e["event_id"] for e in sorted(events, key=lambda e: e["seq"])]
 
 
@@ -147,7 +126,7 @@ def test_a_run_of_any_size_is_read_to_its_end(own_server):
 
 def test_a_page_of_runs_with_long_texts_ends_at_its_bytes(tenant):
     events = [tenant.event(event="failed", error_message="\x01" * 16_384) for _ in range(300)]
-    add_events(tenant, events, at_once=40)  # each takes six times as much as JSON
+    report(tenant, events, at_once=40)  # each takes six times as much as JSON
     got = list(pages(tenant, "dashboard/runs", limit=1000))
     assert len(got) == 2 and len(got[0]["runs"]) > 150
     told = [run["run_id"] for page in got for run in page["runs"]]

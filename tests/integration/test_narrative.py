@@ -1,22 +1,16 @@
 """The narrative of a run in parts: from its end, searched and filtered; and its timeline."""
 
-import urllib.parse
 import uuid
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 import pytest
+import runs
+from runs import T0
+from runs import report as add
 
-T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 N = 240
 CATEGORIES = ["fetch", "parse", ""]
 LEVELS = {7: "warning", 50: "WARN", 90: "error", 130: "Critical"}
-
-
-def add(tenant, events, at_once=1000):
-    for first in range(0, len(events), at_once):
-        part = events[first : first + at_once]
-        answer = tenant.client.post("/api/v1/telemetry/batch", {"events": part})
-        assert (answer.status, answer.json().get("accepted")) == (202, len(part)), answer.body
 
 
 def step(tenant, run, number, **more):
@@ -42,18 +36,11 @@ def story(tenant):
 
 
 def read(tenant, run, **query):
-    path = tenant.path(f"runs/{run}/events?") + urllib.parse.urlencode(query)
-    answer = tenant.client.get(path)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return runs.read(tenant, f"runs/{run}/events", **query)
 
 
 def pages(tenant, run, **query):
-    page = read(tenant, run, **query)
-    yield page
-    while page["next"] is not None:
-        page = read(tenant, run, cursor=page["next"], **query)
-        yield page
+    return runs.pages(tenant, f"runs/{run}/events", **query)
 
 
 def ids(events):
@@ -126,9 +113,7 @@ def test_a_page_of_a_search_looks_at_ten_thousand_events(tenant):
 
 
 def timeline_of(tenant, run):
-    answer = tenant.client.get(tenant.path(f"runs/{run}/timeline"))
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return runs.read(tenant, f"runs/{run}/timeline")
 
 
 def moment(text):

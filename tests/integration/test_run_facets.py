@@ -1,13 +1,11 @@
 """Numbers of runs by the values they can be filtered by: always as many as the list then has."""
 
 import itertools
-import urllib.parse
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import pytest
+from runs import T0, read, report, run_id
 
-T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
-BATCH = "/api/v1/telemetry/batch"
 AGENTS = ("reader", "matcher", "payer")
 ENDS = ("completed", "failed", "failed", None)
 ERRORS = ("Timeout", "BadGateway", "Refused", "Timeout")
@@ -30,7 +28,7 @@ def events_of(tenant, number):
     run = run_of(number)
     when = [(T0 + timedelta(minutes=number, seconds=s)).isoformat() for s in (0, 1)]
     shared = {
-        "run_id": f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}",
+        "run_id": run_id(number),
         **{name: run[name] for name in FIELDS[1:3] + FIELDS[4:]},
     }
     yield tenant.event(**shared, timestamp=when[0])
@@ -42,16 +40,12 @@ def events_of(tenant, number):
 
 @pytest.fixture
 def filled(tenant):
-    events = [event for number in range(N) for event in events_of(tenant, number)]
-    answer = tenant.client.post(BATCH, {"events": events})
-    assert (answer.status, answer.json()["accepted"]) == (202, len(events)), answer.body
+    report(tenant, [event for number in range(N) for event in events_of(tenant, number)])
     return tenant
 
 
 def ask(tenant, what, **query):
-    answer = tenant.client.get(tenant.path(f"dashboard/{what}?") + urllib.parse.urlencode(query))
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return read(tenant, f"dashboard/{what}", **query)
 
 
 def counted(tenant, **query):
@@ -93,14 +87,14 @@ def test_each_value_is_counted_as_if_only_the_other_filters_were_set(filled):
 def test_values_are_in_order_of_their_number_and_bounded(tenant):
     events = [
         tenant.event(
-            run_id=f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}",
+            run_id=run_id(number),
             agent_name="many",
             agent_version=f"v{min(number, 30):02}",
             timestamp=(T0 + timedelta(minutes=number)).isoformat(),
         )
         for number in range(33)
     ]
-    assert tenant.client.post(BATCH, {"events": events}).status == 202
+    report(tenant, events)
     versions = ask(tenant, "facets")["agent_version"]
     assert versions[0] == {"value": "v30", "runs": 3}
     assert [one["value"] for one in versions[1:]] == [f"v{n:02}" for n in range(19)]
@@ -122,17 +116,16 @@ def test_the_range_and_a_text_hold_for_the_numbers(filled):
 
 
 def test_failed_runs_without_a_type_are_counted_and_listed(filled):
-    run = "3f2b8c1e-9a4d-4e6f-8b7a-{:012}"
     empty = {"error_type": "", "error_message": "gave up"}
     for number, more in ((100, {}), (101, empty), (102, {"error_message": "gave up"})):
         times = [(T0 + timedelta(hours=1, minutes=number, seconds=s)).isoformat() for s in (0, 1)]
-        shared = {"run_id": run.format(number), "agent_name": "reader", "agent_version": "9"}
+        shared = {"run_id": run_id(number), "agent_name": "reader", "agent_version": "9"}
         events = [
             filled.event(**shared, timestamp=times[0]),
             filled.event(**shared, timestamp=times[1], event="failed", **more),
         ]
-        assert filled.client.post(BATCH, {"events": events}).status == 202
-    wanted = [run.format(number) for number in (102, 101, 100)]
+        report(filled, events)
+    wanted = [run_id(number) for number in (102, 101, 100)]
     for query in ({}, {"order": "duration"}, {"agent_name": "reader", "status": "failed"}, {"ascending": "true"}):
         listed = ask(filled, "runs", untyped="true", **query)["runs"]
         assert {one["run_id"] for one in listed} == set(wanted), query

@@ -1,12 +1,10 @@
 """The list of runs: text search, filters by version and error, and sorting by any column."""
 
-import urllib.parse
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 import pytest
-
-T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
-BATCH = "/api/v1/telemetry/batch"
+import runs
+from runs import T0, numbers, report, run_id
 
 # Each run: agent, version, how it ended, duration, records, error type, message; oldest first.
 RUNS = [
@@ -16,10 +14,6 @@ RUNS = [
     ("invoice-reader", "2.0", None, None, None, None, "reading page 3"),
     ("Lead-Scorer", "1.0", "completed", 500, 90, None, "Scored"),
 ]
-
-
-def run_id(number):
-    return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
 
 
 def events_of(tenant, number):
@@ -38,20 +32,16 @@ def events_of(tenant, number):
 
 @pytest.fixture
 def filled(tenant):
-    events = [one for number in range(len(RUNS)) for one in events_of(tenant, number)]
-    answer = tenant.client.post(BATCH, {"events": events})
-    assert (answer.status, answer.json()["accepted"]) == (202, len(events)), answer.body
+    report(tenant, [one for number in range(len(RUNS)) for one in events_of(tenant, number)])
     return tenant
 
 
 def ask(tenant, **query):
-    return tenant.client.get(tenant.path("dashboard/runs?") + urllib.parse.urlencode(query))
+    return runs.ask(tenant, "dashboard/runs", **query)
 
 
 def listed(tenant, **query):
-    answer = ask(tenant, **query)
-    assert answer.status == 200, answer.body
-    return [int(run["run_id"][-12:]) for run in answer.json()["runs"]]
+    return numbers(runs.read(tenant, "dashboard/runs", **query)["runs"])
 
 
 SEARCHES = [
@@ -141,8 +131,8 @@ def test_runs_are_listed_with_what_they_spent(spent):
     plain = ask(spent).json()["runs"]
     assert not any("tokens" in run or "cost" in run for run in plain)
     for order in ({}, {"order": "tokens"}, {"order": "duration"}):
-        runs = ask(spent, include_cost="true", **order).json()["runs"]
-        found = {int(run["run_id"][-12:]): (run.get("tokens"), run.get("cost")) for run in runs}
+        told = ask(spent, include_cost="true", **order).json()["runs"]
+        found = {int(run["run_id"][-12:]): (run.get("tokens"), run.get("cost")) for run in told}
         assert found == {
             0: (10, "0.01"),
             1: (1000, "0.001"),
@@ -154,8 +144,7 @@ def test_runs_are_listed_with_what_they_spent(spent):
 
 def test_what_runs_of_another_tenant_spent_is_not_theirs(spent, server):
     other = server.add_tenant()
-    events = list(events_of(other, 0))  # the same run id
-    assert other.client.post(BATCH, {"events": events}).status == 202
+    report(other, events_of(other, 0))  # the same run id
     (run,) = ask(other, include_cost="true", order="cost").json()["runs"]
     assert "tokens" not in run and "cost" not in run
 

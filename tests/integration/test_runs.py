@@ -3,16 +3,15 @@
 import itertools
 import string
 import threading
-import urllib.parse
 import uuid
 import zlib
 from datetime import datetime, timedelta, timezone
 
 import pytest
+import runs as story
+from runs import T0, at, numbers, run_id
 
-BATCH = "/api/v1/telemetry/batch"
 RUNS = "dashboard/runs"
-T0 = datetime(2025, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 MOMENT = (
     "Should be a date-time, or a span back from now of at most 100 years such as 90m, 24h, 7d or 4w"
 )
@@ -20,14 +19,6 @@ CURSOR = "Should be the unchanged next of a page of runs"
 INTEGER = "Input should be a valid integer, unable to parse string as an integer"
 BOOLEAN = "Input should be a valid boolean, unable to interpret input"
 STATUSES = "'in_progress', 'completed' or 'failed'"
-
-
-def at(seconds):
-    return (T0 + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
-
-
-def run_id(number):
-    return f"3f2b8c1e-9a4d-4e6f-8b7a-{number:012}"
 
 
 def narrative_of(tenant, number):
@@ -40,23 +31,15 @@ def base62(value, digits):
 
 
 def send(tenant, *events, client=None):
-    answer = (client or tenant.client).post(BATCH, {"events": [tenant.event(**e) for e in events]})
-    assert (answer.status, answer.json()["accepted"]) == (202, len(events)), answer.body
+    story.report(tenant, [tenant.event(**e) for e in events], client=client)
 
 
 def ask(tenant, client=None, **query):
-    path = tenant.path(RUNS) + "?" * bool(query) + urllib.parse.urlencode(query)
-    return (client or tenant.client).get(path)
+    return story.ask(tenant, RUNS, client, **query)
 
 
 def page(tenant, **query):
-    answer = ask(tenant, **query)
-    assert answer.status == 200, answer.body
-    return answer.json()
-
-
-def numbers(runs):
-    return [int(run["run_id"][-12:]) for run in runs]
+    return story.read(tenant, RUNS, **query)
 
 
 def listed(tenant, **query):
@@ -67,12 +50,7 @@ def listed(tenant, **query):
 
 
 def pages(tenant, **query):
-    """All pages, by their cursors."""
-    got = page(tenant, **query)
-    yield got["runs"]
-    while got["next"] is not None:
-        got = page(tenant, cursor=got["next"], **query)
-        yield got["runs"]
+    return (got["runs"] for got in story.pages(tenant, RUNS, **query))
 
 
 def test_a_tenant_without_runs_has_an_empty_page(tenant):
@@ -290,18 +268,6 @@ BAD = [
 def test_a_bad_query_is_told_what_is_wrong_with_it(tenant, query, expected):
     answer = tenant.client.get(tenant.path(f"{RUNS}?{query}"))
     assert (answer.status, answer.json()) == (422, {"detail": [expected]})
-
-
-def test_runs_that_a_filter_leaves_out_are_passed_over_page_by_page(tenant):
-    """Beyond 10,000 runs looked at, a page ends, and the next goes on where it ended."""
-    send(tenant, {"run_id": run_id(0), "timestamp": at(0), "event": "failed"})
-    for i in range(1, 10_001, 1000):
-        send(tenant, *({"run_id": run_id(n), "timestamp": at(1)} for n in range(i, i + 1000)))
-    first = page(tenant, status="failed")
-    assert first["runs"] == [] and first["next"] is not None
-    last = page(tenant, status="failed", cursor=first["next"])
-    assert (numbers(last["runs"]), last["next"]) == ([0], None)
-    assert listed(tenant, status="failed", until=at(1)) == [0]
 
 
 def test_runs_and_failures_are_counted_over_time(tenant):

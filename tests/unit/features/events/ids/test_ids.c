@@ -229,34 +229,6 @@ TEST(segments_that_are_large_enough_are_not_merged)
     id_world_done(&w);
 }
 
-/* A live segment is never given up, however many there are. */
-TEST(any_number_of_segments_is_kept)
-{
-    static const struct db_query fill = {
-        .sql = "WITH RECURSIVE i (x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM i WHERE x < 799)"
-               " INSERT INTO id_segments SELECT x, 20, state, n, fences, filter FROM i,"
-               " (SELECT * FROM id_segments LIMIT 1)",
-    };
-    static const struct db_query copy = {
-        .sql = "INSERT INTO id_chunks SELECT s.segment_no << 32, c.entries FROM id_segments s,"
-               " (SELECT entries FROM id_chunks LIMIT 1) c WHERE s.segment_no >= 100",
-    };
-    struct error err = { 0 };
-    struct id_world w;
-
-    id_world_init(&w, 10, 5);
-    id_world_grow(&w, 10);
-    id_must(db_exec(w.db, &fill, DB_NO_ARGS, NULL, NULL, &err), &err);
-    id_must(db_exec(w.db, &copy, DB_NO_ARGS, NULL, NULL, &err), &err);
-    id_world_reopen(&w);
-    for (int i = 0; i < 20; i++)
-        id_world_grow(&w, 10);
-    CHECK_INT(id_world_places(&w, w.keys[0]), 701);
-    id_world_reopen(&w);
-    CHECK_INT(id_world_places(&w, w.keys[0]), 701);
-    id_world_done(&w);
-}
-
 /* A merge that was under way when the process ended is done again. What it left goes away a little
  * at a time: it may be gigabytes. */
 TEST(what_an_interrupted_merge_left_goes_away)
