@@ -57,8 +57,9 @@ struct datetime_parts datetime_split(int64_t us)
 static int days_in_month(int year, int month)
 {
     static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 
-    return days[month - 1] + (month == 2 && datetime_is_leap(year));
+    return days[month - 1] + (month == 2 && is_leap);
 }
 
 /* `n` digits at `at` as a number, or -1. */

@@ -37,11 +37,6 @@ struct str datetime_format_second(int64_t us, char text[DATETIME_TEXT_MAX]);
 struct datetime_parts datetime_split(int64_t us);
 int64_t datetime_join(const struct datetime_parts *parts);
 
-static inline bool datetime_is_leap(int year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
 /* Of days since 1970, which began on a Thursday; Sunday is 0. */
 static inline int datetime_weekday(int64_t day)
 {

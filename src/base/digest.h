@@ -48,7 +48,7 @@ uint32_t digest_crc32(struct str s);
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
 
 /* The same without the processor's instruction. */
-uint32_t crc32c_by_tables(uint32_t crc, const void *data, size_t len);
+uint32_t crc32c_by_table(uint32_t crc, const void *data, size_t len);
 
 /* `n` digits 0-9A-Za-z, most significant first. */
 void digest_base62(uint64_t value, char *ret, size_t n);

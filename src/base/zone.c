@@ -26,11 +26,10 @@ enum {
 
 enum { DAY_S = 86400, HOUR_S = 3600, CHANGE_HOUR = 2 };
 
-/* A day of each year, and the local time of the change. */
+/* A day of each year, and the local time of the change. POSIX can also number the days of a year,
+ * which no zone does. */
 struct zone_day {
-    enum { DAY_OF_MONTH, DAY_WITHOUT_LEAP, DAY_FROM_ZERO } kind;
-    int month, week, weekday; /* DAY_OF_MONTH: week 5 is the last one; Sunday is 0 */
-    int day;                  /* else: 1 to 365, as if there were no 29 February; or 0 to 365 */
+    int month, week, weekday; /* week 5 is the last one; Sunday is 0 */
     int64_t time_s;           /* since midnight; may be negative, or beyond the day */
 };
 
@@ -76,21 +75,11 @@ static bool read_time(struct str *r, int64_t *ret_s)
 
 static bool read_day(struct str *r, struct zone_day *ret)
 {
-    bool good;
-
-    *ret = (struct zone_day){ .kind = DAY_FROM_ZERO, .time_s = (int64_t)CHANGE_HOUR * HOUR_S };
-    if (str_take(r, 'M')) {
-        ret->kind = DAY_OF_MONTH;
-        good = str_take_number(r, 12, &ret->month) && str_take(r, '.') &&
-               str_take_number(r, 5, &ret->week) && str_take(r, '.') &&
-               str_take_number(r, 6, &ret->weekday) && ret->month > 0 && ret->week > 0;
-    } else if (str_take(r, 'J')) {
-        ret->kind = DAY_WITHOUT_LEAP;
-        good = str_take_number(r, 365, &ret->day) && ret->day > 0;
-    } else {
-        good = str_take_number(r, 365, &ret->day);
-    }
-    return good && (!str_take(r, '/') || read_time(r, &ret->time_s));
+    *ret = (struct zone_day){ .time_s = (int64_t)CHANGE_HOUR * HOUR_S };
+    return str_take(r, 'M') && str_take_number(r, 12, &ret->month) && str_take(r, '.') &&
+           str_take_number(r, 5, &ret->week) && str_take(r, '.') &&
+           str_take_number(r, 6, &ret->weekday) && ret->month > 0 && ret->week > 0 &&
+           (!str_take(r, '/') || read_time(r, &ret->time_s));
 }
 
 static bool parse_rule(struct str text, struct zone_rule *ret)
@@ -124,16 +113,11 @@ static int64_t day_number(int year, int month, int day)
 
 static int64_t day_of(const struct zone_day *d, int year)
 {
-    int64_t first, next, day;
+    int64_t first = day_number(year, d->month, 1);
+    int64_t next = d->month == 12 ? day_number(year + 1, 1, 1) : day_number(year, d->month + 1, 1);
+    int64_t day =
+        first + (d->weekday - datetime_weekday(first) + 7) % 7 + (int64_t)7 * (d->week - 1);
 
-    if (d->kind == DAY_FROM_ZERO)
-        return day_number(year, 1, 1) + d->day;
-    if (d->kind == DAY_WITHOUT_LEAP)
-        return day_number(year, 1, 1) + d->day - 1 +
-               (datetime_is_leap(year) && d->day > 59 ? 1 : 0);
-    first = day_number(year, d->month, 1);
-    next = d->month == 12 ? day_number(year + 1, 1, 1) : day_number(year, d->month + 1, 1);
-    day = first + (d->weekday - datetime_weekday(first) + 7) % 7 + (int64_t)7 * (d->week - 1);
     return day < next ? day : day - 7;
 }
 
