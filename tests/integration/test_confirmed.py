@@ -1,34 +1,17 @@
 """An account is its owner's only if a link that was sent to the address, or the platform, says so."""
 
-import base64
-import re
 import time
-from email import message_from_bytes
 
 import pytest
-from mail_server import WAIT_S, running_with_mail
+from links import FORGOT, URL, accept, mailed_token, mails, shared, shown_token  # noqa: F401
 from people import (
     OTHER_PASSWORD, PASSWORD, add_user, code_at, log_in, new_email, platform_admin, post_log_in,
     tenant_person,
 )  # fmt: skip
 
-ACCEPT, FORGOT = "/api/v1/auth/link/accept", "/api/v1/auth/forgot"
 FACTOR = "/api/v1/auth/second-factor"
 USERS, INVITATIONS = "/api/v1/platform/users", "/api/v1/platform/invitations"
-TOKEN = re.compile(r"/#/link\?token=([A-Za-z0-9_-]{43})$")
 MINUTES_16 = 16 * 60
-
-
-@pytest.fixture(scope="module")
-def shared(store, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("confirmed")
-    with running_with_mail(store, folder) as started:
-        yield started
-
-
-@pytest.fixture
-def mails(shared):
-    return shared.mails
 
 
 @pytest.fixture
@@ -63,23 +46,6 @@ def add_role(person, tenant, email, **more):
 
 def invite(person, path, email, show_link=False, role="admin"):
     return person.post(path, {"email": email, "role": role, "show_link": show_link})
-
-
-def mailed_token(mails, email):
-    """Of the one mail that came."""
-    mail = mails.mails.get(timeout=WAIT_S)
-    assert mail.recipients == [f"<{email}>"] and mails.mails.empty()
-    text = base64.b64decode(message_from_bytes(mail.data).get_payload()).decode()
-    (token,) = [found.group(1) for found in map(TOKEN.search, text.splitlines()) if found]
-    return token
-
-
-def accept(server, token, password=OTHER_PASSWORD):
-    return server.client().post(ACCEPT, {"token": token, "password": password})
-
-
-def shown_token(answer):
-    return TOKEN.search(answer.json()["url"]).group(1)
 
 
 def tenants_of(person):
@@ -200,7 +166,7 @@ def test_an_account_that_exists_is_given_away_by_mail_alone(server, other, victi
     assert by_command.startswith("not sent by e-mail: ") and "/#/link" not in by_command
     assert f"muster user reset-link {victim} gives it to the person\n" in by_command
     problem, link = shown.splitlines()  # of an address without an account
-    assert problem.startswith("not sent by e-mail: ") and TOKEN.search(link)
+    assert problem.startswith("not sent by e-mail: ") and URL.search(link)
     assert unsent["mail_problem"] and not unsent["mailed"] and unsent["url"] is None
     assert tenants_of(log_in(server, victim)).get(other.slug) is None
 

@@ -1,36 +1,21 @@
 """Users who forgot their password ask for a link by e-mail; strangers who ask learn nothing."""
 
-import base64
 import queue
-import re
 from concurrent.futures import ThreadPoolExecutor
-from email import message_from_bytes
 
 import pytest
-from mail_server import WAIT_S, running_with_mail
+from links import FORGOT, accept, mailed_token, mails, shared  # noqa: F401
+from mail_server import WAIT_S
 from people import (
     OTHER_PASSWORD, PASSWORD, log_in, new_email, platform_admin, post_log_in, tenant_person,
 )  # fmt: skip
 from test_second_factor import enrol, later
 from waiting import until
 
-FORGOT, ACCEPT, SET_UP = "/api/v1/auth/forgot", "/api/v1/auth/link/accept", "/api/v1/auth/setup"
+SET_UP = "/api/v1/auth/setup"
 MINUTE, HOUR = 60, 3600
 PER_ACCOUNT, PER_ACCOUNT_DAY, PER_ADDRESS = 3, 5, 10
 OK = {"status": "ok"}
-
-
-@pytest.fixture(scope="module")
-def shared(store, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("forgot")
-    with running_with_mail(store, folder, "--trusted-proxies", "127.0.0.1") as started:
-        started.ahead = 0
-        yield started
-
-
-@pytest.fixture
-def mails(shared):
-    return shared.mails
 
 
 @pytest.fixture
@@ -52,31 +37,12 @@ def ask(server, email, address="192.0.2.1"):
     return answer
 
 
-def token_of(mail):
-    text = base64.b64decode(message_from_bytes(mail.data).get_payload()).decode()
-    (token,) = re.findall(r"http://muster\.example\.com/#/link\?token=(\S+)", text)
-    return token
-
-
-def next_token(mails, email):
-    mail = mails.mails.get(timeout=WAIT_S)
-    assert mail.recipients == [f"<{email}>"]
-    return token_of(mail)
-
-
-def accept(server, token, password=OTHER_PASSWORD):
-    client = server.client()
-    answer = client.post(ACCEPT, {"token": token, "password": password})
-    client.close()
-    return answer
-
-
 @pytest.mark.smoke
 def test_a_link_by_mail_sets_a_password_once_and_ends_sessions_and_tokens(server, mails, person):
     client = server.client(person.post("/api/v1/auth/tokens", {"name": "x"}).json()["token"])
     answer = ask(server, f" {person.email.upper()}")
     assert (answer.status, answer.json()) == (202, OK)
-    token = next_token(mails, person.email)
+    token = mailed_token(mails, person.email)
     assert person.is_in() and client.get("/api/v1/auth/me").status == 200  # until it is used
     assert accept(server, token).json() == {"email": person.email}
     assert not person.is_in() and client.get("/api/v1/auth/me").status == 401
@@ -89,9 +55,9 @@ def test_the_answer_is_the_same_for_a_stranger_and_nothing_is_mailed(server, mai
     known, unknown = ask(server, person.email), ask(server, new_email())
     assert known.status == unknown.status == 202 and known.body == unknown.body
     assert set(known.headers.keys()) == set(unknown.headers.keys())
-    next_token(mails, person.email)
+    mailed_token(mails, person.email)
     ask(server, person.email)
-    next_token(mails, person.email)  # mails keep their order: there was none for the stranger
+    mailed_token(mails, person.email)  # mails keep their order: there was none for the stranger
     assert mails.mails.empty()
 
 
@@ -119,7 +85,7 @@ def test_no_mailbox_is_flooded_and_the_user_always_has_a_link_that_works(server,
     for n in range(PER_ACCOUNT + 2):
         assert ask(server, person.email, f"192.0.2.{n + 10}").json() == OK
         if n < PER_ACCOUNT:
-            tokens.append(next_token(mails, person.email))
+            tokens.append(mailed_token(mails, person.email))
     later(server, 50 * MINUTE)
     assert ask(server, person.email).json() == OK and mails.mails.empty()
     assert accept(server, tokens[0]).status == 200  # the later ones took nothing away
@@ -127,15 +93,15 @@ def test_no_mailbox_is_flooded_and_the_user_always_has_a_link_that_works(server,
     later(server, HOUR)
     for _ in range(PER_ACCOUNT_DAY - PER_ACCOUNT):
         assert ask(server, person.email).json() == OK
-        next_token(mails, person.email)
+        mailed_token(mails, person.email)
     assert ask(server, person.email).json() == OK  # enough for now: two are left
     later(server, HOUR)
     assert ask(server, person.email).json() == OK
-    next_token(mails, person.email)  # those of the hour before have expired
+    mailed_token(mails, person.email)  # those of the hour before have expired
     assert ask(server, person.email).json() == OK  # and this one is left
     later(server, 24 * HOUR)
     assert ask(server, person.email).json() == OK
-    next_token(mails, person.email)
+    mailed_token(mails, person.email)
     assert mails.mails.empty()
 
 
@@ -149,13 +115,13 @@ def test_requests_are_limited_by_address_apart_from_failed_sign_ins(server, mail
     refused = ask(server, person.email, "192.0.2.7")
     assert refused.status == 429 and 0 < int(refused.headers["Retry-After"]) <= 15 * MINUTE
     assert ask(server, person.email, "192.0.2.8").status == 202
-    next_token(mails, person.email)
+    mailed_token(mails, person.email)
 
 
 def test_a_second_factor_is_still_asked_for(server, mails, person):
     enrol(server, person)
     ask(server, person.email)
-    assert accept(server, next_token(mails, person.email)).status == 200
+    assert accept(server, mailed_token(mails, person.email)).status == 200
     answer = post_log_in(server, person.email, OTHER_PASSWORD)
     assert answer.status == 422 and answer.json()["detail"][0]["loc"] == ["body", "code"]
 
@@ -164,7 +130,7 @@ def test_a_new_password_ends_a_link_and_a_link_of_an_admin_stays(server, mails, 
     boss = platform_admin(server)
     made = boss.post(f"/api/v1/platform/users/{person.email}/reset-link", {"show_link": True}).json()
     ask(server, person.email)
-    token = next_token(mails, person.email)
+    token = mailed_token(mails, person.email)
     shown = server.client().post("/api/v1/auth/link", {"token": made["url"].split("=")[1]})
     assert shown.status == 200
     body = {"current_password": PASSWORD, "new_password": f"{PASSWORD} 2"}
@@ -175,7 +141,7 @@ def test_a_new_password_ends_a_link_and_a_link_of_an_admin_stays(server, mails, 
 def test_requests_are_in_the_audit_log_without_the_link(server, mails, tenant, person):
     admin = tenant_person(tenant, "admin")
     ask(server, person.email)
-    token = next_token(mails, person.email)
+    token = mailed_token(mails, person.email)
     (entry,) = [one for one in admin.get(tenant.path("audit")).json()["entries"]
                 if one["action"] == "reset.ask"]  # fmt: skip
     assert entry["target"] == person.email and "lnk_" in str(entry["detail"])

@@ -1,43 +1,28 @@
 """Invitations and reset links: they work once, expire, and give what they were created for."""
 
-import base64
-import re
 from concurrent.futures import ThreadPoolExecutor
-from email import message_from_bytes
 
 import pytest
-from mail_server import WAIT_S, running_with_mail
+from links import URL, mails, shared, shown_token, text_of  # noqa: F401
+from links import accept as accept_link
+from mail_server import WAIT_S
 from muster import running
 from people import (
     OTHER_PASSWORD, PASSWORD, Person, add_user, log_in, new_email, platform_admin, post_log_in,
     set_up_code, tenant_person,
 )  # fmt: skip
 
-SHOW, ACCEPT = "/api/v1/auth/link", "/api/v1/auth/link/accept"
+SHOW = "/api/v1/auth/link"
 PLATFORM = "/api/v1/platform/invitations"
 ME = "/api/v1/auth/me"
 HOUR, DAY = 3600, 24 * 3600
-URL = re.compile(r"^http://\S+/#/link\?token=([A-Za-z0-9_-]{43})$")
-
-
-@pytest.fixture(scope="module")
-def shared(store, tmp_path_factory):
-    """A server that sends mail, with the clock that it follows."""
-    folder = tmp_path_factory.mktemp("links")
-    with running_with_mail(store, folder) as started:
-        started.admin = started.admin or platform_admin(started)
-        yield started
-
-
-@pytest.fixture
-def mails(shared):
-    return shared.mails
 
 
 @pytest.fixture
 def server(shared):
     """Links that were refused to earlier tests count no longer."""
     shared.clock.advance(16 * 60)
+    shared.admin = shared.admin or platform_admin(shared)
     if isinstance(shared.admin, Person) and not shared.admin.is_in():
         shared.admin = log_in(shared, shared.admin.email)
     return shared
@@ -55,14 +40,11 @@ def invite(person, path, email=None, role="member", show_link=True, **more):
 def reset(person, email):
     answer = person.post(f"/api/v1/platform/users/{email}/reset-link", {"show_link": True})
     assert answer.status == 201, answer.body
-    return URL.match(answer.json()["url"]).group(1)
+    return shown_token(answer)
 
 
 def accept(server, token, password=PASSWORD, **more):
-    client = server.client()
-    answer = client.post(ACCEPT, {"token": token, "password": password}, **more)
-    client.close()
-    return answer
+    return accept_link(server, token, password, **more)
 
 
 def show(server, token):
@@ -385,20 +367,14 @@ def test_commands_invite_and_reset(own_server):
     assert own_server.cli("invitation", "delete", link_id).strip() == f"invitation '{link_id}' revoked"
 
 
-def text_of(mail):
-    message = message_from_bytes(mail.data)
-    return base64.b64decode(message.get_payload()).decode()
-
-
 def test_a_link_is_mailed_and_then_not_shown(server, mails):
     boss = platform_admin(server)
     made = invite(boss, PLATFORM, "zoe@example.com", role="none", show_link=False)
     assert made["mailed"] and made["url"] is None and made["mail_problem"] is None
     mail = mails.mails.get(timeout=WAIT_S)
-    assert mail.recipients == ["<zoe@example.com>"]
-    (url,) = re.findall(r"http://muster\.example\.com/#/link\?token=\S+", text_of(mail))
-    assert boss.email in text_of(mail)
-    assert accept(server, URL.match(url).group(1)).status == 200
+    assert mail.recipients == ["<zoe@example.com>"] and boss.email in text_of(mail)
+    (token,) = URL.findall(text_of(mail))
+    assert "http://muster.example.com/#/link" in text_of(mail) and accept(server, token).status == 200
     shown = invite(boss, PLATFORM, role="none")
     assert not shown["mailed"] and shown["token"] and mails.mails.empty()
 

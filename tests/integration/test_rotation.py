@@ -97,36 +97,6 @@ def test_the_old_key_works_five_minutes_from_the_first_rotation(own_server, cloc
     tenant.client.close()
 
 
-def test_the_old_key_ends_across_a_restart(own_server, clock):
-    tenant = own_server.add_tenant()
-    made = rotate(own_server, tenant.token)
-    clock.advance(GRACE_S - 30)
-    own_server.restart()
-    assert works(own_server, tenant.token)
-    own_server.stop()
-    clock.advance(30)
-    own_server.start()
-    assert not works(own_server, tenant.token)
-    assert works(own_server, made["token"])
-    tenant.client.close()
-
-
-@pytest.mark.parametrize("step", [DAY_S, -DAY_S])
-@pytest.mark.same_threads
-def test_setting_the_wall_clock_neither_ends_nor_prolongs_the_grace(step, own_server, clock):
-    tenant = own_server.add_tenant()
-    rotate(own_server, tenant.token)
-    clock.step(step)
-    assert works(own_server, tenant.token)
-    tenant.add_key()  # everything is loaded again
-    assert works(own_server, tenant.token)
-    clock.advance(GRACE_S - 60)
-    assert works(own_server, tenant.token)
-    clock.advance(60)
-    assert not works(own_server, tenant.token)
-    tenant.client.close()
-
-
 @pytest.mark.same_threads
 def test_a_key_that_expires_within_the_grace_keeps_its_expiry(own_server, clock):
     tenant = own_server.add_tenant()

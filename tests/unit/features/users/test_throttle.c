@@ -56,35 +56,6 @@ TEST(the_eleventh_failure_of_an_account_waits_until_the_first_is_a_window_old)
     throttle_free(t);
 }
 
-TEST(an_address_is_closed_for_all_accounts_and_one_of_the_same_name_is_not)
-{
-    struct throttle *t = new_throttle();
-    char account[32];
-
-    for (int i = 0; i < THROTTLE_FAILURES; i++) {
-        (void)snprintf(account, sizeof(account), "user-%d", i);
-        CHECK_INT(fail_at(t, account, "10.0.0.1", 0), 0);
-    }
-    CHECK_INT(fail_at(t, "other", "10.0.0.1", 0), THROTTLE_WINDOW_S);
-    CHECK_INT(fail_at(t, "10.0.0.1", "10.0.0.2", 0), 0);
-    throttle_free(t);
-}
-
-TEST(addresses_of_one_ipv6_network_are_one)
-{
-    struct throttle *t = new_throttle();
-    char account[32], address[32];
-
-    for (int i = 0; i < THROTTLE_FAILURES; i++) {
-        (void)snprintf(account, sizeof(account), "user-%d", i);
-        (void)snprintf(address, sizeof(address), "2001:db8::%d", i + 1);
-        CHECK_INT(fail_at(t, account, address, 0), 0);
-    }
-    CHECK_INT(fail_at(t, "other", "2001:db8:0:0:ffff::1", 0), THROTTLE_WINDOW_S);
-    CHECK_INT(fail_at(t, "other", "2001:db8:0:1::1", 0), 0);
-    throttle_free(t);
-}
-
 TEST(a_success_forgets_the_account_and_not_the_address)
 {
     struct throttle *t = new_throttle();
@@ -135,26 +106,6 @@ TEST(somebody_who_is_refused_cannot_push_out_what_others_did)
         CHECK_INT(fail_at(t, name, name, 0), 0);
     }
     CHECK_INT(fail_at(t, "victim", "10.0.0.2", 0), 0);
-    throttle_free(t);
-}
-
-TEST(strangers_who_fail_do_not_lock_out_an_address_that_signed_in_before)
-{
-    struct throttle *t = new_throttle();
-    struct throttle_attempt browser = attempt_of("a", "10.0.4.1");
-    char address[32];
-
-    CHECK_INT(try_at(t, attempt_of("a", "2001:db8::1"), 0, ATTEMPT_SUCCEEDED), 0);
-    for (int i = 0; i < THROTTLE_FAILURES; i++) {
-        (void)snprintf(address, sizeof(address), "10.0.0.%d", i);
-        CHECK_INT(fail_at(t, "a", address, 0), 0);
-    }
-    CHECK_INT(fail_at(t, "a", "10.0.1.1", 0), THROTTLE_WINDOW_S);
-    CHECK_INT(fail_at(t, "a", "2001:db8:0:1::1", 0), THROTTLE_WINDOW_S);
-    CHECK_INT(try_at(t, attempt_of("a", "2001:db8::2"), 0, ATTEMPT_SUCCEEDED), 0);
-    CHECK_INT(fail_at(t, "a", "10.0.1.1", 0), THROTTLE_WINDOW_S); /* strangers stay out */
-    browser.known = true; /* it has a session of the account */
-    CHECK_INT(try_at(t, browser, 0, ATTEMPT_FAILED), 0);
     throttle_free(t);
 }
 
