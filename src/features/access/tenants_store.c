@@ -227,8 +227,6 @@ static bool read_about(void *ctx, const struct db_row *row)
         abouts->schedules = true;
     else if (agent_id != 0)
         abouts->on_agent(abouts->ctx, tenant_id, agent_id);
-    else if (tenant_id != ABOUT_NO_TENANT) /* the version before this one tells of agents alone */
-        abouts->any_directives = abouts->schedules = true;
     return true;
 }
 

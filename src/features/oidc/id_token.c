@@ -41,11 +41,14 @@ bool base64url_decode(struct str text, struct arena *arena, struct str *ret)
     return true;
 }
 
-static struct str member(yyjson_val *object, const char *name)
+static struct str text_of(yyjson_val *value)
 {
-    yyjson_val *value = yyjson_obj_get(object, name);
-
     return yyjson_is_str(value) ? str_from(yyjson_get_str(value), yyjson_get_len(value)) : STR_NULL;
+}
+
+static struct str claim_text(yyjson_val *object, const char *name)
+{
+    return text_of(yyjson_obj_get(object, name));
 }
 
 static EVP_PKEY *key_from(const char *type, OSSL_PARAM_BLD *build)
@@ -70,8 +73,8 @@ static EVP_PKEY *rsa_key(yyjson_val *jwk, struct arena *arena)
     EVP_PKEY *key = NULL;
     struct str n, e;
 
-    if (!base64url_decode(member(jwk, "n"), arena, &n) ||
-        !base64url_decode(member(jwk, "e"), arena, &e) || n.len > RSA_BITS_MOST / 8 ||
+    if (!base64url_decode(claim_text(jwk, "n"), arena, &n) ||
+        !base64url_decode(claim_text(jwk, "e"), arena, &e) || n.len > RSA_BITS_MOST / 8 ||
         e.len > EXPONENT_BYTES_MAX)
         goto out;
     modulus = BN_bin2bn((const unsigned char *)n.data, (int)n.len, NULL);
@@ -98,8 +101,9 @@ static EVP_PKEY *ec_key(yyjson_val *jwk, struct arena *arena)
     EVP_PKEY *key = NULL;
     struct str x, y;
 
-    if (!str_eq_c(member(jwk, "crv"), "P-256") || !base64url_decode(member(jwk, "x"), arena, &x) ||
-        !base64url_decode(member(jwk, "y"), arena, &y) || x.len != COORDINATE_BYTES ||
+    if (!str_eq_c(claim_text(jwk, "crv"), "P-256") ||
+        !base64url_decode(claim_text(jwk, "x"), arena, &x) ||
+        !base64url_decode(claim_text(jwk, "y"), arena, &y) || x.len != COORDINATE_BYTES ||
         y.len != COORDINATE_BYTES)
         return NULL;
     memcpy(point + 1, x.data, x.len);
@@ -117,7 +121,8 @@ static EVP_PKEY *ec_key(yyjson_val *jwk, struct arena *arena)
 /* Reads a key for signatures; others, also those that are damaged, are ignored. */
 static void add_key(struct jwks *keys, yyjson_val *jwk, struct arena *arena)
 {
-    const struct str type = member(jwk, "kty"), use = member(jwk, "use"), alg = member(jwk, "alg");
+    const struct str type = claim_text(jwk, "kty"), use = claim_text(jwk, "use"),
+                     alg = claim_text(jwk, "alg");
     const bool is_rsa = str_eq_c(type, "RSA");
     struct jwk *key = &keys->keys[keys->n];
 
@@ -129,7 +134,7 @@ static void add_key(struct jwks *keys, yyjson_val *jwk, struct arena *arena)
     key->key = is_rsa ? rsa_key(jwk, arena) : ec_key(jwk, arena);
     if (key->key == NULL)
         return;
-    key->key_id = arena_copy(&keys->arena, member(jwk, "kid"));
+    key->key_id = arena_copy(&keys->arena, claim_text(jwk, "kid"));
     keys->n++;
 }
 
@@ -236,16 +241,6 @@ static enum jws_verdict jwks_verify(const struct jwks *keys, const struct jws *j
 static int refuse(struct error *err, const char *why)
 {
     return err_set(err, ERR_FORBIDDEN, "the ID token %s", why);
-}
-
-static struct str text_of(yyjson_val *value)
-{
-    return yyjson_is_str(value) ? str_from(yyjson_get_str(value), yyjson_get_len(value)) : STR_NULL;
-}
-
-static struct str claim_text(yyjson_val *claims, const char *name)
-{
-    return text_of(yyjson_obj_get(claims, name));
 }
 
 /* A time in seconds, which may have a fraction; false when it is missing or not a number. */

@@ -213,11 +213,9 @@ extern const struct shape oidc_state_shape, oidc_begun_shape, oidc_sign_out_shap
  * struct oidc_group, in the arena. */
 int groups_load(struct db *db, struct arena *arena, struct list *ret, struct error *err) MUST_CHECK;
 
-/* ERR_CONFLICT when there are GROUP_ROWS_MAX: they are all read at each sign-in. */
-enum { GROUP_ROWS_MAX = 1000 };
-int groups_check_room(struct db *db, struct error *err) MUST_CHECK;
+enum { GROUP_ROWS_MAX = 1000 }; /* they are all read at each sign-in */
 
-/* ERR_CONFLICT when the group has a role there already. */
+/* ERR_CONFLICT when the group has a role there already, or there are GROUP_ROWS_MAX. */
 int group_add(struct db *db, const struct oidc_group *row, struct error *err) MUST_CHECK;
 
 /* ERR_NOT_FOUND. */

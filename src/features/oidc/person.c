@@ -35,17 +35,14 @@ int groups_load(struct db *db, struct arena *arena, struct list *ret, struct err
     return rows_list(db, &select_groups, DB_NO_ARGS, arena, ret, err);
 }
 
-int groups_check_room(struct db *db, struct error *err)
-{
-    return db_check_room(db, &count_groups, DB_NO_ARGS, GROUP_ROWS_MAX, "groups", err);
-}
-
 int group_add(struct db *db, const struct oidc_group *row, struct error *err)
 {
     const struct db_args args =
         DB_ARGS(db_int(row->tenant_id), db_text(row->group), db_text(row->group_id),
                 db_int(row->role), db_int(row->created_at));
 
+    if (db_check_room(db, &count_groups, DB_NO_ARGS, GROUP_ROWS_MAX, "groups", err) != 0)
+        return -1;
     return db_run_or(db, &insert_group, args, err, ERR_CONFLICT,
                      "Group '%.*s' has a role there already; delete that first",
                      STR_ARG(row->group));

@@ -395,7 +395,7 @@ static int add_group(struct api_call *call, struct db *db, struct error *err)
         row->tenant_id = tenant->id;
     }
     call->audit_target = create->group;
-    return groups_check_room(db, err) != 0 ? -1 : group_add(db, row, err);
+    return group_add(db, row, err);
 }
 
 static int remove_group(struct api_call *call, struct db *db, struct error *err)

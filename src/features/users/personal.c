@@ -18,6 +18,13 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
+struct personal_row {
+    struct str token_id, user_id, name;
+    struct sha256 digest;
+    int role; /* enum token_role */
+    int64_t created_at, expires_at;
+};
+
 /* clang-format off */
 DB_QUERY(insert_token,
     "INSERT INTO personal_tokens (token_id, digest, user_id, name, role, created_at, expires_at)"
@@ -26,22 +33,12 @@ DB_QUERY(delete_token, "DELETE FROM personal_tokens WHERE user_id = $1 AND token
 DB_RUN_FN(personal_end, (struct str user_id, int64_t before),
     (db_text(user_id), db_int(before)),
     "DELETE FROM personal_tokens WHERE user_id = $1 AND expires_at < $2");
-DB_INT_FN(personal_count, (struct str user_id), (db_text(user_id)),
+DB_QUERY(count_tokens,
     "SELECT COUNT(*) FROM personal_tokens WHERE user_id = $1");
 DB_ROWS_QUERY(select_of_user, personal_token_shape,
     "SELECT token_id, name, role, created_at, expires_at FROM personal_tokens"
     " WHERE user_id = $1 ORDER BY created_at, token_id");
 /* clang-format on */
-
-static int personal_add(struct db *db, const struct personal_row *row, struct error *err)
-{
-    const struct db_args args = DB_ARGS(
-        db_text(row->token_id), db_blob(digest_str(&row->digest)), db_text(row->user_id),
-        db_text(row->name), db_int(row->role), db_int(row->created_at), db_int(row->expires_at));
-
-    assert(row->expires_at > row->created_at);
-    return db_run(db, &insert_token, args, err);
-}
 
 static int personal_remove(struct db *db, struct str user_id, struct str token_id,
                            struct error *err)
@@ -50,10 +47,13 @@ static int personal_remove(struct db *db, struct str user_id, struct str token_i
                      ERR_NOT_FOUND, "There is no token '%.*s'", STR_ARG(token_id));
 }
 
-static int personal_of(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
-                       struct error *err)
+/* Answers a user's tokens. */
+static int list_of(struct api_call *call, struct db *db, struct str user_id, struct error *err)
 {
-    return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), arena, ret, err);
+    struct listing *answer = call->answer;
+
+    return rows_list(db, &select_of_user, DB_ARGS(db_text(user_id)), call->arena, &answer->list,
+                     err);
 }
 
 enum { TOKENS_MAX = 20, DAY_S = 24 * 3600, FRESH_S = 10 * 60 };
@@ -62,7 +62,8 @@ static int check_room(struct db *db, struct str user_id, int64_t now, struct err
 {
     int64_t n;
 
-    if (personal_end(db, user_id, now, err) != 0 || personal_count(db, user_id, &n, err) != 0)
+    if (personal_end(db, user_id, now, err) != 0 ||
+        db_exec_int(db, &count_tokens, DB_ARGS(db_text(user_id)), &n, err) != 0)
         return -1;
     if (n >= TOKENS_MAX)
         return err_set(err, ERR_CONFLICT, "A user can have %d tokens; delete one first",
@@ -100,7 +101,13 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
     row.token_id = digest_random_id("pat_", call->arena);
     row.digest = digest_sha256(str_from(token, TOKEN_PERSONAL_LEN));
     row.expires_at = row.created_at + create->expires_in_days * DAY_S * USEC_PER_SEC;
-    if (personal_add(db, &row, err) != 0 || users_about(db, user->user_id, err) != 0)
+    assert(row.expires_at > row.created_at);
+    if (db_run(db, &insert_token,
+               DB_ARGS(db_text(row.token_id), db_blob(digest_str(&row.digest)),
+                       db_text(row.user_id), db_text(row.name), db_int(row.role),
+                       db_int(row.created_at), db_int(row.expires_at)),
+               err) != 0 ||
+        users_about(db, user->user_id, err) != 0)
         return -1;
     *answer = (struct personal_created){
         .token_id = row.token_id,
@@ -124,9 +131,7 @@ static bool is_fresh(const struct session_user *user)
 
 static int list_own(struct api_call *call, struct db *db, struct error *err)
 {
-    struct listing *answer = call->answer;
-
-    return personal_of(db, call->caller->user->user_id, call->arena, &answer->list, err);
+    return list_of(call, db, call->caller->user->user_id, err);
 }
 
 static int add_own(struct api_call *call, struct db *db, struct error *err)
@@ -194,12 +199,11 @@ static bool may_act_as(const struct api_call *call, const struct user_row *user)
 static int list_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct user_path *path = call->params;
-    struct listing *answer = call->answer;
     struct user_row user;
 
     if (users_find(db, path->email, call->arena, &user, err) != 0)
         return -1;
-    return personal_of(db, user.user_id, call->arena, &answer->list, err);
+    return list_of(call, db, user.user_id, err);
 }
 
 static int add_of_user(struct api_call *call, struct db *db, struct error *err)
@@ -230,7 +234,6 @@ static int begin_add_of_user(struct api_call *call, struct error *err)
 static int remove_of_user(struct api_call *call, struct db *db, struct error *err)
 {
     const struct personal_user_path *path = call->params;
-    struct listing *answer = call->answer;
     struct user_row user;
 
     name_token(call, path->email, path->token_id, -1);
@@ -238,7 +241,7 @@ static int remove_of_user(struct api_call *call, struct db *db, struct error *er
         personal_remove(db, user.user_id, path->token_id, err) != 0 ||
         users_about(db, user.user_id, err) != 0)
         return -1;
-    return personal_of(db, user.user_id, call->arena, &answer->list, err);
+    return list_of(call, db, user.user_id, err);
 }
 
 /* clang-format off */

@@ -139,17 +139,8 @@ int links_end_of(struct db *db, struct str made_by, int64_t tenant_id,
 int memberships(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                 struct error *err) MUST_CHECK;
 
-struct personal_row {
-    struct str token_id, user_id, name;
-    struct sha256 digest;
-    int role; /* enum token_role */
-    int64_t created_at, expires_at;
-};
-
 /* Those of a user that expire before `before`; INT64_MAX: all. */
 int personal_end(struct db *db, struct str user_id, int64_t before, struct error *err) MUST_CHECK;
-
-int personal_count(struct db *db, struct str user_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 /* Which user a person at an identity provider is: by issuer and subject, never by the e-mail
  * address, which a provider may give to another person. */

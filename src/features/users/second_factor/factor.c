@@ -17,6 +17,14 @@
 #include "shape/rows.h"
 #include "shape/table.h"
 
+struct factor_row {
+    struct str user_id; /* STR_NULL: no such row */
+    struct str sealed;
+    bool active;
+    int64_t used_step; /* of the last code that was used */
+    int64_t created_at, confirmed_at;
+};
+
 /* clang-format off */
 ROW_TABLE(factor_row,
     STR(user_id), STR(sealed), BOOL(active), INT(used_step), TIME(created_at), TIME(confirmed_at));
@@ -37,7 +45,7 @@ DB_QUERY(use_factor,
 DB_QUERY(delete_factor, "DELETE FROM user_factors WHERE user_id = $1");
 DB_QUERY(delete_codes, "DELETE FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(insert_code, "INSERT INTO recovery_codes (user_id, digest) VALUES ($1, $2)");
-DB_INT_FN(recovery_count, (struct str user_id), (db_text(user_id)),
+DB_QUERY(count_codes,
     "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1");
 DB_QUERY(find_code, "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND digest = $2");
 DB_QUERY(use_code, "DELETE FROM recovery_codes WHERE user_id = $1 AND digest = $2");
@@ -49,34 +57,6 @@ static int factor_find(struct db *db, struct str user_id, struct arena *arena,
     return rows_one(db, &select_factor, DB_ARGS(db_text(user_id)), arena, ret, err);
 }
 
-/* A factor that is not active yet, in place of an earlier one that is not. */
-static int factor_row_begin(struct db *db, const struct factor_row *row, struct error *err)
-{
-    const struct db_args args =
-        DB_ARGS(db_text(row->user_id), db_blob(row->sealed), db_int(row->created_at));
-
-    return db_run_or(db, &begin_factor, args, err, ERR_CONFLICT,
-                     "You have a second factor already; remove it first");
-}
-
-static int factor_row_confirm(struct db *db, struct str user_id, int64_t step, int64_t now,
-                              struct error *err)
-{
-    const struct db_args args = DB_ARGS(db_text(user_id), db_int(step), db_int(now));
-    bool changed;
-
-    if (db_run_changed(db, &confirm_factor, args, &changed, err) != 0)
-        return -1;
-    return changed ? 0 : err_set(err, ERR_CONFLICT, "The second factor is active already");
-}
-
-/* Notes that the code of this step was used; false when it, or a later one, was used before. */
-static int factor_row_use(struct db *db, struct str user_id, int64_t step, bool *ret,
-                          struct error *err)
-{
-    return db_run_changed(db, &use_factor, DB_ARGS(db_text(user_id), db_int(step)), ret, err);
-}
-
 int factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_text(user_id));
@@ -86,32 +66,6 @@ int factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct erro
     if (ret_n != NULL)
         *ret_n = db_changes(db);
     return 0;
-}
-
-static int recovery_clear(struct db *db, struct str user_id, struct error *err)
-{
-    return db_run(db, &delete_codes, DB_ARGS(db_text(user_id)), err);
-}
-
-static int recovery_add(struct db *db, struct str user_id, const struct sha256 *code,
-                        struct error *err)
-{
-    return db_run(db, &insert_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), err);
-}
-
-static int recovery_has(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
-                        struct error *err)
-{
-    return db_exec_bool(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
-                        err);
-}
-
-/* Deletes it; false when it was not there. */
-static int recovery_use(struct db *db, struct str user_id, const struct sha256 *code, bool *ret,
-                        struct error *err)
-{
-    return db_run_changed(db, &use_code, DB_ARGS(db_text(user_id), db_blob(digest_str(code))), ret,
-                          err);
 }
 
 enum {
@@ -200,15 +154,13 @@ int factor_show(struct db *db, struct str user_id, struct arena *arena, struct f
         return 0;
     ret->active = true;
     ret->confirmed_at = row.confirmed_at;
-    return recovery_count(db, user_id, &ret->recovery_codes_left, err);
+    return db_exec_int(db, &count_codes, DB_ARGS(db_text(user_id)), &ret->recovery_codes_left, err);
 }
 
 int factor_begin(struct api_call *call, struct db *db, struct error *err)
 {
     const struct vault_label label = label_of(call->caller->user->user_id);
     const struct str name = buf_percent(call->caller->user->email, call->arena);
-    struct factor_row row = { .user_id = call->caller->user->user_id,
-                              .created_at = clock_wall_us() };
     struct factor_begun *answer = call->answer;
     uint8_t key[TOTP_KEY_BYTES];
     char text[TOTP_KEY_CHARS + 1];
@@ -220,8 +172,11 @@ int factor_begin(struct api_call *call, struct db *db, struct error *err)
     r = vault_seal(vault_of(call->api->engine), db, &label,
                    str_from((const char *)key, sizeof(key)), &sealed, err);
     if (r == 0) {
-        row.sealed = buf_str(&sealed);
-        r = factor_row_begin(db, &row, err);
+        /* not active yet, in place of an earlier one that is not */
+        r = db_run_or(db, &begin_factor,
+                      DB_ARGS(db_text(call->caller->user->user_id), db_blob(buf_str(&sealed)),
+                              db_int(clock_wall_us())),
+                      err, ERR_CONFLICT, "You have a second factor already; remove it first");
     }
     *answer = (struct factor_begun){
         .secret = arena_copy(call->arena, str_of(text)),
@@ -270,7 +225,8 @@ static int match_recovery(struct vault *vault, struct db *db, struct str user_id
     bool known = false;
 
     if (vault_digest(vault, db, code, &ret->recovery, err) != 0 ||
-        recovery_has(db, user_id, &ret->recovery, &known, err) != 0)
+        db_exec_bool(db, &find_code, DB_ARGS(db_text(user_id), db_blob(digest_str(&ret->recovery))),
+                     &known, err) != 0)
         return -1;
     ret->is_recovery = true;
     if (known)
@@ -306,8 +262,11 @@ int factor_use(struct db *db, struct str user_id, const struct factor_check *che
 {
     assert(check->verdict == FACTOR_GOOD);
     if (check->is_recovery)
-        return recovery_use(db, user_id, &check->recovery, ret, err);
-    return factor_row_use(db, user_id, check->step, ret, err);
+        return db_run_changed(db, &use_code,
+                              DB_ARGS(db_text(user_id), db_blob(digest_str(&check->recovery))), ret,
+                              err);
+    return db_run_changed(db, &use_factor, DB_ARGS(db_text(user_id), db_int(check->step)), ret,
+                          err);
 }
 
 /* "k7wq-2mzd-x4pt-9hvc": 80 random bits, in letters and digits that are not mistaken. */
@@ -333,15 +292,16 @@ static int make_recovery_codes(struct api_call *call, struct db *db, struct erro
     struct str *codes = ARENA_ARRAY(call->arena, struct str, RECOVERY_CODES);
     struct vault *vault = vault_of(call->api->engine);
     struct factor_recovery *answer = call->answer;
+    const struct db_value user_id = db_text(call->caller->user->user_id);
     char room[FACTOR_CODE_MAX];
     struct sha256 digest;
 
-    if (recovery_clear(db, call->caller->user->user_id, err) != 0)
+    if (db_run(db, &delete_codes, DB_ARGS(user_id), err) != 0)
         return -1;
     for (size_t i = 0; i < RECOVERY_CODES; i++) {
         codes[i] = make_recovery_code(call->arena);
         if (vault_digest(vault, db, normal_code(codes[i], room), &digest, err) != 0 ||
-            recovery_add(db, call->caller->user->user_id, &digest, err) != 0)
+            db_run(db, &insert_code, DB_ARGS(user_id, db_blob(digest_str(&digest))), err) != 0)
             return -1;
     }
     answer->recovery_codes = (struct list){ codes, RECOVERY_CODES };
@@ -371,7 +331,9 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
         return call_refuse_body(call, err, "code", STR_NULL,
                                 "Should be the code that the app shows now: check the clocks of "
                                 "the device and the service");
-    if (factor_row_confirm(db, call->caller->user->user_id, check.step, now, err) != 0)
+    if (db_run_or(db, &confirm_factor,
+                  DB_ARGS(db_text(call->caller->user->user_id), db_int(check.step), db_int(now)),
+                  err, ERR_CONFLICT, "The second factor is active already") != 0)
         return -1;
     return make_recovery_codes(call, db, err);
 }

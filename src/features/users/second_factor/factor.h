@@ -48,18 +48,8 @@ struct factor_recovery {
 extern const struct shape factor_state_shape, factor_password_shape, factor_begun_shape,
     factor_code_shape, factor_recovery_shape;
 
-struct factor_row {
-    struct str user_id; /* STR_NULL: no such row */
-    struct str sealed;
-    bool active;
-    int64_t used_step; /* of the last code that was used */
-    int64_t created_at, confirmed_at;
-};
-
 /* Deletes the factor and its recovery codes; *ret_n: how many factors there were (may be NULL). */
 int factor_remove(struct db *db, struct str user_id, int64_t *ret_n, struct error *err) MUST_CHECK;
-
-int recovery_count(struct db *db, struct str user_id, int64_t *ret, struct error *err) MUST_CHECK;
 
 enum factor_verdict {
     FACTOR_NONE,   /* the user has no second factor */
