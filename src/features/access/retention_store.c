@@ -31,7 +31,8 @@ DB_INT_FN(retention_next, (int64_t after), (db_int(after)),
     "SELECT COALESCE(MIN(tenant_id), 0) FROM retention r WHERE tenant_id > $1"
     " AND (events_days IS NOT NULL OR business_days IS NOT NULL OR llm_days IS NOT NULL"
     " OR EXISTS (SELECT 1 FROM gone_runs g WHERE g.tenant_id = r.tenant_id))");
-DB_QUERY(mark_business,
+DB_RUN_FN(retention_mark_business, (int64_t tenant_id, int64_t until),
+    (db_int(tenant_id), db_int(until)),
     "UPDATE retention SET business_until = $2"
     " WHERE tenant_id = $1 AND (business_until IS NULL OR business_until < $2)");
 DB_RUN_FN(retention_mark_llm, (int64_t tenant_id, int64_t until),
@@ -81,9 +82,4 @@ int retention_load_marks(struct db *db, int64_t tenant_id, struct retention_mark
 {
     *ret = (struct retention_marks){ TIME_NULL, TIME_NULL };
     return db_exec(db, &select_marks, DB_ARGS(db_int(tenant_id)), read_marks, ret, err);
-}
-
-int retention_mark_business(struct db *db, int64_t tenant_id, int64_t until, struct error *err)
-{
-    return db_run(db, &mark_business, DB_ARGS(db_int(tenant_id), db_int(until)), err);
 }

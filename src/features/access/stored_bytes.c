@@ -36,11 +36,13 @@ DB_QUERY(select_sums,
     " LEFT JOIN tenant_bytes b ON b.tenant_id = t.tenant_id"
     " WHERE t.deleted_at IS NULL AND (t.max_bytes > 0 OR CAST($1 AS BIGINT) = 1)"
     " GROUP BY t.tenant_id");
-DB_QUERY(select_sum, "SELECT COALESCE(SUM(bytes), 0) FROM tenant_bytes WHERE tenant_id = $1");
-DB_QUERY(select_counted,
+DB_INT_FN(tenant_load_bytes, (int64_t tenant_id), (db_int(tenant_id)),
+    "SELECT COALESCE(SUM(bytes), 0) FROM tenant_bytes WHERE tenant_id = $1");
+DB_INT_FN(tenant_counted, (int64_t tenant_id), (db_int(tenant_id), db_int(CORRECTION)),
     "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM tenant_bytes"
     " WHERE tenant_id = $1 AND part <> $2");
-DB_QUERY(set_correction,
+DB_RUN_FN(tenant_correct, (int64_t tenant_id, int64_t correction),
+    (db_int(tenant_id), db_int(CORRECTION), db_int(correction)),
     "INSERT INTO tenant_bytes (tenant_id, part, bytes) VALUES ($1, $2, $3)"
     " ON CONFLICT (tenant_id, part) DO UPDATE SET bytes = excluded.bytes");
 /* clang-format on */
@@ -177,21 +179,4 @@ static bool tell_registry(void *ctx, const struct db_row *row)
 int stored_bytes_refresh(struct registry *registry, struct db *db, bool all, struct error *err)
 {
     return db_exec(db, &select_sums, DB_ARGS(db_int(all)), tell_registry, registry, err);
-}
-
-int tenant_load_bytes(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
-{
-    return db_exec(db, &select_sum, DB_ARGS(db_int(tenant_id)), db_read_int, ret, err);
-}
-
-int tenant_counted(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err)
-{
-    return db_exec(db, &select_counted, DB_ARGS(db_int(tenant_id), db_int(CORRECTION)), db_read_int,
-                   ret, err);
-}
-
-int tenant_correct(struct db *db, int64_t tenant_id, int64_t correction, struct error *err)
-{
-    return db_run(db, &set_correction,
-                  DB_ARGS(db_int(tenant_id), db_int(CORRECTION), db_int(correction)), err);
 }

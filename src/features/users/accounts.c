@@ -50,6 +50,7 @@ DB_QUERY(select_rank,
     "SELECT COUNT(*), MIN(failed_at) FROM sign_in_failures WHERE about = $1"
     " AND failed_at > $2 AND (failed_at < $3 OR (failed_at = $3 AND attempt <= $4))");
 DB_QUERY(delete_failure, "DELETE FROM sign_in_failures WHERE about = $1 AND attempt = $2");
+DB_QUERY(count_users, "SELECT COUNT(*) FROM users");
 DB_QUERY(delete_about, "DELETE FROM sign_in_failures WHERE about = $1");
 /* clang-format on */
 
@@ -606,9 +607,9 @@ int sign_in_set_up(struct db *db, const struct sign_in *first,
                                    .created_at = now,
                                    .last_login_at = now,
                                    .confirmed = true };
-    int64_t n, admins;
+    int64_t n;
 
-    if (users_count(db, &n, &admins, err) != 0)
+    if (db_exec_int(db, &count_users, DB_NO_ARGS, &n, err) != 0)
         return -1;
     if (n > 0)
         return err_set(err, ERR_CONFLICT, "The first user exists already; sign in instead");

@@ -39,7 +39,7 @@ DB_RUN_FN(user_set, (const struct user_row *row),
     " WHERE user_id = $1");
 DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE user_id = $1");
 DB_QUERY(delete_user, "DELETE FROM users WHERE user_id = $1");
-DB_QUERY(count_users, "SELECT COUNT(*), COUNT(CASE WHEN platform_role = $1 THEN 1 END) FROM users");
+DB_QUERY(count_admins, "SELECT COUNT(*) FROM users WHERE platform_role = $1");
 DB_ROWS_QUERY(select_user_answers, user_shape,
     "SELECT user_id, email, platform_role AS role, created_at, last_login_at,"
     " confirmed AS email_confirmed FROM users"
@@ -116,31 +116,6 @@ int user_remove(struct db *db, struct str user_id, struct error *err)
     if (db_run(db, &delete_roles, args, err) != 0)
         return -1;
     return db_run(db, &delete_user, args, err);
-}
-
-struct counts {
-    int64_t all, admins;
-};
-
-static bool read_counts(void *ctx, const struct db_row *row)
-{
-    struct counts *counts = ctx;
-
-    counts->all = db_get_int(row, 0);
-    counts->admins = db_get_int(row, 1);
-    return true;
-}
-
-int users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *err)
-{
-    struct counts counts = { 0 };
-
-    if (db_exec(db, &count_users, DB_ARGS(db_int(PLATFORM_ADMIN)), read_counts, &counts, err) != 0)
-        return -1;
-    assert(counts.admins <= counts.all);
-    *ret = counts.all;
-    *ret_admins = counts.admins;
-    return 0;
 }
 
 int role_find(struct db *db, int64_t tenant_id, struct str user_id, enum tenant_role *ret,
@@ -228,13 +203,13 @@ int users_check_confirmed(const struct user_row *user, int64_t tenant_id, struct
 /* Without a platform admin no other one could be created. */
 static int check_not_last_admin(struct db *db, const struct user_row *user, struct error *err)
 {
-    int64_t n, admins;
+    int64_t admins;
 
     if (user->role != PLATFORM_ADMIN)
         return 0;
-    if (users_count(db, &n, &admins, err) != 0)
+    if (db_exec_int(db, &count_admins, DB_ARGS(db_int(PLATFORM_ADMIN)), &admins, err) != 0)
         return -1;
-    assert(admins > 0 && admins <= n); /* at least this one */
+    assert(admins > 0); /* at least this one */
     if (admins <= 1)
         return err_set(err, ERR_CONFLICT,
                        "'%.*s' is the last platform admin; create another one first",

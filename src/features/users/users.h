@@ -111,9 +111,6 @@ int user_set(struct db *db, const struct user_row *row, struct error *err) MUST_
 /* Deletes the user and all its roles; sessions_end_of() ends the sessions. */
 int user_remove(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
-/* How many users there are, and how many of them are platform admins. */
-int users_count(struct db *db, int64_t *ret, int64_t *ret_admins, struct error *err) MUST_CHECK;
-
 /* The users with a role in the tenant, oldest first: a list of struct tenant_user; in the arena. */
 int tenant_users(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
