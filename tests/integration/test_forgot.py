@@ -9,7 +9,7 @@ from mail_server import WAIT_S
 from people import (
     OTHER_PASSWORD, PASSWORD, log_in, new_email, platform_admin, post_log_in, tenant_person,
 )  # fmt: skip
-from test_second_factor import enrol, later
+from test_second_factor import later
 from waiting import until
 
 SET_UP = "/api/v1/auth/setup"
@@ -116,14 +116,6 @@ def test_requests_are_limited_by_address_apart_from_failed_sign_ins(server, mail
     assert refused.status == 429 and 0 < int(refused.headers["Retry-After"]) <= 15 * MINUTE
     assert ask(server, person.email, "192.0.2.8").status == 202
     mailed_token(mails, person.email)
-
-
-def test_a_second_factor_is_still_asked_for(server, mails, person):
-    enrol(server, person)
-    ask(server, person.email)
-    assert accept(server, mailed_token(mails, person.email)).status == 200
-    answer = post_log_in(server, person.email, OTHER_PASSWORD)
-    assert answer.status == 422 and answer.json()["detail"][0]["loc"] == ["body", "code"]
 
 
 def test_a_new_password_ends_a_link_and_a_link_of_an_admin_stays(server, mails, person):

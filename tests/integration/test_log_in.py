@@ -7,12 +7,11 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from muster import ANSWER_S, Server
+from muster import ANSWER_S
 from people import (
     OTHER_PASSWORD, PASSWORD, add_user, cookie_of, log_in, new_email, platform_admin, post_log_in,
     tenant_person,
 )  # fmt: skip
-from postgres import by_another_server
 from stored import stored
 from waiting import until
 
@@ -204,26 +203,6 @@ def test_whoever_is_sent_away_while_a_body_is_under_way_does_nothing_with_it(own
         connection.sendall(body)
         assert connection.recv(4096).startswith(b"HTTP/1.1 401")
         connection.close()
-
-
-def test_other_processes_know_soon(own_server, store):
-    if store != "postgres":
-        return  # there are none
-    key = ["--master-key-file", str(own_server.data / "master.key")]
-    other = Server(own_server.data.parent / "other", by_another_server(own_server.database), arguments=key).start()
-    try:
-        person = platform_admin(own_server)
-        elsewhere = log_in(other, person.email)
-        assert person.is_in()
-        there = other.client()
-        headers = {"Cookie": person.session}
-        assert there.get(ME, headers=headers).status == 200  # unknown there, and looked up
-        assert elsewhere.post("/api/v1/auth/logout").status == 200
-        assert person.post("/api/v1/auth/logout").status == 200
-        until(lambda: there.get(ME, headers=headers).status == 401)
-        there.close()
-    finally:
-        other.stop()
 
 
 def fail(server, email, times, address=None):

@@ -5,9 +5,8 @@ from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import pytest
-from muster import Server
+from nodes import more_servers
 from people import OTHER_PASSWORD, PASSWORD, add_user, log_in, platform_admin, tenant_person
-from postgres import by_another_server
 from waiting import until
 
 TOKENS = "/api/v1/auth/tokens"
@@ -247,21 +246,12 @@ def test_a_deleted_token_ends_on_every_node(own_server, tmp_path):
         pytest.skip("several nodes need PostgreSQL")
     person = platform_admin(own_server)
     made = make(person)
-    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=own_server.environment)
-    (tmp_path / "other").mkdir(mode=0o700)
-    (tmp_path / "other" / "master.key").write_bytes((own_server.data / "master.key").read_bytes())
-    (tmp_path / "other" / "master.key").chmod(0o600)
-    other.start()
-    try:
-        client = bearer(other, made)
-        assert client.get(ME).status == 200  # known there at its first use
-        later = bearer(other, make(person))
-        assert later.get(ME).status == 200
+    with more_servers(own_server, tmp_path, 1) as (other,):
+        client, later = bearer(other, made), bearer(other, make(person))
+        assert client.get(ME).status == later.get(ME).status == 200  # known there at its first use
         assert person.request("DELETE", f"{TOKENS}/{made['token_id']}").status == 200
         until(lambda: client.get(ME).status == 401)
         assert later.get(ME).status == 200
-    finally:
-        other.stop()
 
 
 def operations(document):

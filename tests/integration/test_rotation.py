@@ -1,14 +1,12 @@
 """Rotation: a fresh key before the reply, five minutes for the old one, and no agent is locked out."""
 
 import json
-import shutil
 import threading
 from datetime import datetime
 
 import pytest
-from muster import Server
+from nodes import more_servers
 from people import platform_admin, tenant_person
-from postgres import by_another_server
 from stored import change, of_tenant, stored
 from waiting import until
 
@@ -309,10 +307,11 @@ def test_the_last_use_is_told_at_once_and_stored_in_a_minute(own_server, clock):
 def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock):
     if not own_server.database:
         return  # one server a data directory
-    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=clock.environment)
-    other.data.mkdir()
-    shutil.copy(own_server.data / "master.key", other.data)  # servers of one database share it
-    other.start()
+    with more_servers(own_server, tmp_path, 1) as (other,):
+        check_two_servers(own_server, other, clock)
+
+
+def check_two_servers(own_server, other, clock):
     tenant = own_server.add_tenant()
     assert works(other, tenant.token)
     lost = rotate(own_server, tenant.token)
@@ -330,7 +329,6 @@ def test_what_one_server_rotates_holds_on_the_other(own_server, tmp_path, clock)
     clock.advance(61)
     assert not works(own_server, tenant.token)
     assert not works(other, tenant.token)
-    other.stop()
     tenant.client.close()
 
 

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from muster import Server
+from nodes import more_servers
 from people import add_user, log_in, platform_admin, post_log_in, tenant_person
-from postgres import by_another_server
 from waiting import until
 
 SESSIONS = "/api/v1/auth/sessions"
@@ -136,16 +135,10 @@ def test_a_session_that_is_ended_on_one_node_ends_on_all(own_server, tmp_path):
         pytest.skip("several nodes need PostgreSQL")
     email = add_user(own_server, "--role", "platform_admin")
     person, victim = log_in(own_server, email), log_in(own_server, email)
-    other = Server(tmp_path / "other", by_another_server(own_server.database), environment=own_server.environment)
-    (tmp_path / "other").mkdir(mode=0o700)
-    (tmp_path / "other" / "master.key").write_bytes((own_server.data / "master.key").read_bytes())
-    (tmp_path / "other" / "master.key").chmod(0o600)
-    other.start()
-    try:
-        there = other.client()
+    with more_servers(own_server, tmp_path, 1) as (other,):
+        there, elsewhere = other.client(), log_in(other, email)
         cookie = {"Cookie": victim.session}
-        assert there.get(ME, headers=cookie).status == 200
+        assert there.get(ME, headers=cookie).status == 200  # unknown there, and looked up
+        assert elsewhere.post("/api/v1/auth/logout").status == 200
         assert ids(person.delete(SESSIONS)) == [current(person)["session_id"]]
         until(lambda: there.get(ME, headers=cookie).status == 401)
-    finally:
-        other.stop()
