@@ -97,19 +97,6 @@ describe("one agent", () => {
         assert.equal(await report(), "accepted");
     });
 
-    w.test("a model is set for the agent alone, and inherited again from the workspace", HOME, async (page) => {
-        setModel("small-one");
-        await w.go(page, `${HOME}?tab=directives`);
-        await sees(page, "from the workspace");
-        await fill(page, { "Model for this agent": "big-one" });
-        await use(page, "Set");
-        await sees(page, "big-one", "set for this agent", "Without it: small-one from the workspace");
-        assert.match(w.cli("model", "show", ...ofAgent), /big-one/);
-        await use(page, "Unset");
-        await gone(page, "set for this agent");
-        await sees(page, "small-one");
-    });
-
     w.test("a model that is set stands beside the one that is used, where they differ", HOME, async (page) => {
         setModel("small-one");
         const runs = ["differs", "obeys"].map((agent) => runsOf(agent, 1)[0]);
@@ -128,7 +115,7 @@ describe("one agent", () => {
         }
     });
 
-    w.test("what is set on one tab is read on the next", HOME, async (page) => {
+    w.test("a model is set for the agent alone on one tab, read on the next, and inherited again", HOME, async (page) => {
         setModel("small-one");
         // nothing but the write itself may bring the news
         await page.route("**/stream", (route) => route.abort());
@@ -139,7 +126,8 @@ describe("one agent", () => {
         await link(tabs, "Model and policy").click();
         await fill(page, { "Model for this agent": "next-one" });
         await use(page, "Set");
-        await sees(page, "set for this agent");
+        await sees(page, "set for this agent", "Without it: small-one from the workspace");
+        assert.match(w.cli("model", "show", ...ofAgent), /next-one/);
         await link(tabs, "Overview").click();
         await link(page, "next-one").waitFor();
         await link(tabs, "Model and policy").click();

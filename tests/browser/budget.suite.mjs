@@ -128,17 +128,6 @@ describe("the cost of a page load", () => {
         await page.context().close();
     });
 
-    w.test("a busy page would be detected", "fleet", async (page) => {
-        await rows(page).first().waitFor();
-        const busy = await meter(page);
-        const before = await busy();
-        while ((await busy()) - before <= BUSY_MAX_MS)
-            await page.evaluate(() => {
-                for (let n = 0; n < 1e7; n++) window.spent = n;
-            });
-        await page.context().close();
-    });
-
     w.test("all pages together weigh at most 150 kB", "/nowhere", async (page) => {
         const files = await page.evaluate(async () => {
             const seen = new Set();

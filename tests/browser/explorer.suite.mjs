@@ -250,22 +250,6 @@ describe("runs explorer", () => {
         await gone(page, button(page, "2 new runs"));
     });
 
-    w.test("a view is saved, opened again, and forgotten", "runs?status=failed&q=timeout", async (page) => {
-        await rows(page).first().waitFor();
-        await use(page, "Views");
-        await fill(page, { Name: "Time-outs" });
-        await use(page, "Save this view");
-        await link(page, "Time-outs").waitFor();
-        await w.go(page, "runs");
-        await page.reload();
-        await rows(page).first().waitFor();
-        await use(page, "Views");
-        await link(page, "Time-outs").click();
-        await page.waitForURL(/status=failed&q=timeout/);
-        await use(page, "Views", "Forget Time-outs");
-        await gone(page, link(page, "Time-outs"));
-    }, { fresh: true });
-
     const theirs = "runs?status=failed&agent_name=lead-scorer";
     w.test("an export has exactly the runs that the filters leave", theirs, async (page) => {
         await rows(page).first().waitFor();

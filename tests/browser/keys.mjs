@@ -7,8 +7,8 @@ import { gone, sees, titled } from "./portal.mjs";
 
 const PRESSES_MAX = 90; // of Tab, until something is reached
 
-/** In the page: functions for the ones below. */
-const inPage = () => {
+/** In the page: functions for the ones below, and for stops.mjs. */
+export const inPage = () => {
     if (window.keys) return;
     const squeezed = (text) => (text ?? "").replace(/\s+/g, " ").trim();
     const ofLabel = (one) => {

@@ -55,16 +55,6 @@ describe("settings and platform", () => {
         assert.equal(await statusOf("/api/v1/heartbeat?client_id=x", "POST"), 403);
     });
 
-    w.test("a user who is made an admin is one", "settings", async (page) => {
-        await form(page, "Add user", { "E-mail": "bob@acme.example", "First password": PASSWORD }, "Add");
-        await fill(page, { "Role of bob@acme.example": "admin" });
-        await gone(page, dialogOf(page));
-        await shot(page, "settings-users");
-        const bob = await w.open("settings", { email: "bob@acme.example" });
-        await button(bob, "Add user").waitFor();
-        await close(bob);
-    });
-
     w.test("the audit log shows who did it, is filtered, and is checked", "settings?tab=audit", async (page) => {
         w.cli("model", "set", "house-model", "--tenant", "acme");
         await page.reload();

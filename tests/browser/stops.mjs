@@ -1,5 +1,7 @@
 // What the Tab key reaches, and what forced colours leave.
 
+import { inPage } from "./keys.mjs";
+
 const TAB = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
 
 /** Without awaiting each: the page takes them one after the other. */
@@ -11,16 +13,11 @@ async function pressTab(keyboard, times) {
 /** Presses Tab through the whole page. Controls that it does not reach, and those that nothing marks
  * when they have the focus, as text. */
 export async function walkWithTab(page) {
+    await page.evaluate(inPage);
     await page.evaluate(() => {
-        const STOPS = "a[href], button, input, select, textarea, summary, [tabindex]";
+        const { STOPS, isMarked } = window.keys;
         const isStop = (one) =>
             one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true });
-        const isMarked = (one) => {
-            const { outlineStyle, outlineWidth } = getComputedStyle(one);
-            if (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2) return true;
-            const shape = one.querySelector("rect");
-            return shape !== null && parseFloat(getComputedStyle(shape).strokeWidth) >= 3;
-        };
         const walk = {
             wanted: new Set([...document.querySelectorAll(STOPS)].filter(isStop)),
             unmarked: new Set(),
