@@ -110,27 +110,3 @@ TEST(a_group_asks_once_for_an_agent_that_a_full_tenant_does_not_have)
     commit(&w.txn);
     world_done(&w);
 }
-
-/* Neither is one that it had, and that was deleted. */
-TEST(a_group_asks_once_for_an_agent_that_a_full_tenant_no_longer_has)
-{
-    struct agent_deletion deletion;
-    struct world w;
-    uint64_t before;
-
-    world_init(&w);
-    announce(&w, "x");
-    commit(&w.txn);
-    CHECK(db_begin(w.db, NULL) == 0);
-    CHECK(agents_delete(w.db, w.tenant_id, STR_LIT("x"), AT, &deletion, NULL) == 0);
-    admit_agent_changed(admit_of(&w.txn), w.tenant_id, deletion.agent_id);
-    CHECK_INT(admit(&w, &w.txn, "z").verdict, VERDICT_ACCEPTED); /* it has the place */
-    commit(&w.txn);
-    announce(&w, "x");
-    before = metric_sum(METRIC_AGENT_LOOKUPS);
-    for (int i = 0; i < 3; i++)
-        CHECK_INT(admit(&w, &w.txn, "x").verdict, VERDICT_AGENT_CAP);
-    CHECK_INT(metric_sum(METRIC_AGENT_LOOKUPS) - before, 1);
-    commit(&w.txn);
-    world_done(&w);
-}

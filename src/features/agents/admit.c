@@ -196,22 +196,6 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     return agent;
 }
 
-/* The agent that a->key names is not in the store: what was remembered of it is of before. */
-static void forget_gone(struct admit *a)
-{
-    struct known_agent *agent = map_get(&a->known, a->key);
-    size_t i = 0;
-
-    if (agent == NULL)
-        return;
-    if (agent->recent) {
-        while (a->recent[i] != agent)
-            i++;
-        a->recent[i] = a->recent[--a->n_recent];
-    }
-    forget(a, agent);
-}
-
 /* Once for each transaction, before anything is announced or found: all its jobs came before it
  * began, and what they announced must not be forgotten halfway. After another connection nothing
  * holds: a standby that has become the primary may not have what was found. */
@@ -320,10 +304,6 @@ int admit_expected(struct txn *txn, struct error *err)
     if (a->n_expected > 0 && agents_find_all(db, a->expected, a->n_expected, &a->arena, err) != 0)
         return -1;
     remember_found(a, false); /* others added these before the tenants' rows were locked */
-    for (size_t i = 0; i < a->n_expected; i++) {
-        make_key(a, a->expected[i].tenant_id, a->expected[i].agent_name);
-        forget_gone(a);
-    }
     a->n_expected = 0;
     return 0;
 }
@@ -356,8 +336,7 @@ bool admit_added(struct txn *txn, const struct applicant *agent, struct agent_ro
 }
 
 /* Was the agent that a->key names announced, and then not found, so that a full tenant need not be
- * asked again? One that was found and has changed since, which look_up() does not return either,
- * is not unknown. */
+ * asked again? One that was known is asked for each time: it may have changed. */
 static bool is_refused(const struct admit *a, int64_t tenant_id)
 {
     return is_full(a, tenant_id) && map_get(&a->expected_keys, a->key) != NULL &&
@@ -384,9 +363,7 @@ static int find_or_add(const struct txn *txn, const struct applicant *agent, boo
         return -1;
     if (row.agent_id != 0)
         *ret = remember(a, agent->tenant_id, &row);
-    else
-        forget_gone(a);
-    if (row.agent_id == 0 && may_add)
+    else if (may_add)
         note_full(a, agent->tenant_id);
     return 0;
 }
