@@ -84,6 +84,13 @@ def test_a_change_changes_the_etag(tenant, setting, kind):
     assert check_tags(tenant.client, what, "b") not in tags
 
 
+def test_names_of_any_length_are_told_apart(tenant):
+    for end in "01":  # beyond what a key of the store holds
+        tenant.server.cli("model", "set", f"m{end}", "--tenant", tenant.slug, "--agent", "x" * 3000 + end)
+    for end in "01":
+        await_told(tenant.client, "model", "x" * 3000 + end, model=f"m{end}", source="agent")
+
+
 def test_the_commands_say_which_model_holds(tenant):
     where = ("--tenant", tenant.slug)
     cli = tenant.server.cli

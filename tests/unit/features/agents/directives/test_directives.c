@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "db/name_key.h"
 #include "features/access/registry.h"
 #include "features/access/tenants.h"
 #include "features/agents/directives/store.h"
@@ -115,28 +114,6 @@ static struct str told(struct world *w, int64_t tenant, struct str agent)
     CHECK(str_eq(model.agent_name, agent));
     CHECK(str_is_null(model.model) == str_is_null(model.source));
     return arena_printf(&w->arena, "%.*s/%.*s", STR_ARG(model.model), STR_ARG(model.source));
-}
-
-/* Names that differ only where an index entry would not reach are still two. */
-TEST(names_of_any_length_are_told_apart)
-{
-    char names[2][3 * NAME_KEY_MAX + 2];
-    struct world w;
-
-    world_init(&w);
-    for (int i = 0; i < 2; i++) {
-        memset(names[i], 'x', sizeof(names[i]) - 1);
-        names[i][sizeof(names[i]) - 2] = (char)('0' + i);
-        names[i][sizeof(names[i]) - 1] = '\0';
-        CHECK_STR(set_model(&w, ACME, names[i], i == 0 ? "zero" : "one"),
-                  i == 0 ? "zero/agent" : "one/agent");
-    }
-    CHECK_STR(told(&w, ACME, str_of(names[0])), "zero/agent");
-    CHECK_STR(told(&w, ACME, str_of(names[1])), "one/agent");
-    CHECK_STR(set_model(&w, ACME, names[0], NULL), "/");
-    CHECK_STR(told(&w, ACME, str_of(names[0])), "/");
-    CHECK_STR(told(&w, ACME, str_of(names[1])), "one/agent");
-    world_done(&w);
 }
 
 /* What is stored without a change of the registry is seen only when its tenant is loaded. */
