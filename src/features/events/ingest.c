@@ -51,8 +51,10 @@ void event_batch_free(struct event_batch *batch)
     free(batch);
 }
 
-void event_batch_add(struct event_batch *batch, const struct event_item *item,
-                     enum verdict *verdict)
+/* event_batch_prepare() sets *verdict to VERDICT_DUPLICATE for a duplicate, and to
+ * VERDICT_OVER_QUOTA for what has no room. */
+static void event_batch_add(struct event_batch *batch, const struct event_item *item,
+                            enum verdict *verdict)
 {
     assert(*verdict == VERDICT_ACCEPTED);
     if (batch->n == batch->capacity) {

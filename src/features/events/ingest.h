@@ -54,11 +54,6 @@ struct event_batch *event_batch_new(struct event_log *log);
 /* NULL is fine. */
 void event_batch_free(struct event_batch *batch);
 
-/* event_batch_prepare() sets *verdict to VERDICT_DUPLICATE for a duplicate, and to
- * VERDICT_OVER_QUOTA for what has no room. */
-void event_batch_add(struct event_batch *batch, const struct event_item *item,
-                     enum verdict *verdict);
-
 /* The events collected so far; once prepared, with their results. */
 const struct event_item *event_batch_items(const struct event_batch *batch, size_t *ret_n);
 
