@@ -66,11 +66,6 @@ void thread_begin(const char *name, enum thread_kind kind)
 {
     own_name = name;
     (void)pthread_setname_np(pthread_self(), name);
-    thread_become(kind);
-}
-
-void thread_become(enum thread_kind kind)
-{
     switch (kind) {
     case THREAD_PLAIN: /* set too, since a thread begins with what the one that made it has */
         set_slice(SCHED_OTHER, 0);

@@ -18,6 +18,3 @@ bool thread_is(const char *name);
 /* Is this the thread that began under this name, or one that never began (the main thread, a
  * test's)? For asserts: what belongs to one kind of thread is set up and taken down by another. */
 bool thread_may_be(const char *name);
-
-/* Another kind from now on. A few system calls. */
-void thread_become(enum thread_kind kind);

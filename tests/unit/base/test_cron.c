@@ -245,34 +245,15 @@ TEST(a_time_that_the_clock_skips_is_due_at_the_jump_and_one_shown_twice_once)
 
 TEST(what_is_no_expression_is_refused_with_a_sentence)
 {
+    /* clang-format off */
     static const char *const rows[] = {
-        "",
-        "* * * *",
-        "* * * * * *",
-        "60 * * * *",
-        "* 24 * * *",
-        "* * 0 * *",
-        "* * 32 * *",
-        "* * * 13 *",
-        "* * * * 8",
-        "*/0 * * * *",
-        "*/60 * * * *",
-        "5-1 * * * *",
-        "5-0 * * * *",
-        "0 6-0 * * *",
-        "1,, * * * *",
-        "a * * * *",
-        "* * * foo *",
-        "* * 30 2 *",
-        "* * 31 2,4 *",
-        "1- * * * *",
-        "-1 * * * *",
-        "99999999999 * * * *",
-        "@daily",
-        "* * * * mon-",
-        "1;2 * * * *",
+        "", "* * * *", "* * * * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * 32 * *",
+        "* * * 13 *", "* * * * 8", "*/0 * * * *", "*/60 * * * *", "5-1 * * * *", "5-0 * * * *",
+        "0 6-0 * * *", "1,, * * * *", "a * * * *", "* * * foo *", "* * 30 2 *", "* * 31 2,4 *",
+        "1- * * * *", "-1 * * * *", "99999999999 * * * *", "@daily", "* * * * mon-", "1;2 * * * *",
         "** * * * *",
     };
+    /* clang-format on */
     struct cron cron;
 
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -282,16 +263,12 @@ TEST(what_is_no_expression_is_refused_with_a_sentence)
 
 TEST(zones_are_found_by_name_and_nothing_else_is_opened)
 {
-    static const char *const bad[] = { "",
-                                       "../etc/passwd",
-                                       "Europe/",
-                                       "Europe/Berlim",
-                                       "/etc/passwd",
-                                       "Europe//Berlin",
-                                       "posix/Europe/Berlin",
-                                       "Europe",
-                                       "Europe/../UTC",
-                                       "tzdata.zi" };
+    /* clang-format off */
+    static const char *const bad[] = {
+        "", "../etc/passwd", "Europe/", "Europe/Berlim", "/etc/passwd", "Europe//Berlin",
+        "posix/Europe/Berlin", "Europe", "Europe/../UTC", "tzdata.zi",
+    };
+    /* clang-format on */
 
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         assert_null(zone_find(str_of(bad[i])));
