@@ -9,7 +9,7 @@
 #include "engine/feature.h"
 #include "shape/problems.h"
 #include "shape/schema.h"
-#include "shape/write.h"
+#include "shape/shape.h"
 
 /* Which headers an answer has. */
 enum { ID = 1, RATE = 2, RETRY = 4, TAG = 8, WHO = 16, COOKIE = 32, FILE_NAME = 64, MISSING = 128 };

@@ -31,15 +31,10 @@ static void finish(struct local *local, bool whole) REQUIRES(local->lock)
     cond_signal(&local->answered);
 }
 
-static bool is_good(int status)
-{
-    return status >= 200 && status < 300;
-}
-
 /* False when the bytes do not fit. */
 static bool take_bytes(struct local *local, struct str bytes) REQUIRES(local->lock)
 {
-    if (local->sink != NULL && is_good(local->status))
+    if (local->sink != NULL && local->status / 100 == 2)
         return bytes.len == 0 || local->sink->take(local->sink->ctx, bytes);
     buf_add(&local->body, bytes);
     return !local->body.overflown;
@@ -101,14 +96,6 @@ static const struct http_carrier local_carrier = { .reply = local_reply,
                                                    .write = local_write,
                                                    .end = local_end };
 
-static void wait_reply(struct local *local)
-{
-    lock_acquire(&local->lock);
-    while (!local->done)
-        cond_wait(&local->answered, &local->lock);
-    lock_release(&local->lock);
-}
-
 /* Runs one call as the operator, with the same handlers as the server. */
 static int local_call(struct api *api, const struct client_request *request,
                       const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
@@ -136,7 +123,10 @@ static int local_call(struct api *api, const struct client_request *request,
     app.on_head(app.ctx, &local.exchange);
     if (!local.exchange.replied)
         app.on_request(app.ctx, &local.exchange);
-    wait_reply(&local);
+    lock_acquire(&local.lock);
+    while (!local.done)
+        cond_wait(&local.answered, &local.lock);
+    lock_release(&local.lock);
     ret->status = local.status;
     ret->cookie = STR_NULL;
     ret->body = buf_take(&local.body, arena);
@@ -155,17 +145,11 @@ struct client {
     struct remote remote; /* the server */
 };
 
-static void pause_briefly(void)
-{
-    const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
-
-    (void)nanosleep(&pause, NULL);
-}
-
 /* The lock is held by a server that answers, by one that is starting or stopping, or by another
  * command: waits until it is clear which. */
 static int find_way(struct client *c, const struct settings *settings, struct error *err)
 {
+    static const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
     const struct client_request probe = { METHOD_GET, STR_LIT("/api/v1/health"), STR_NULL };
     int64_t until = clock_mono_us() + (int64_t)WAIT_MAX_S * USEC_PER_SEC;
     struct client_reply reply;
@@ -185,7 +169,7 @@ static int find_way(struct client *c, const struct settings *settings, struct er
             return 0;
         if (clock_mono_us() > until)
             return -1;
-        pause_briefly();
+        (void)nanosleep(&pause, NULL);
     }
 }
 

@@ -81,14 +81,6 @@ void help_usage(FILE *out, const struct command *c)
     (void)fputc('\n', out);
 }
 
-static void print_settings(FILE *out)
-{
-    BUF_SCOPED(text, KIB(64));
-
-    settings_print(&text);
-    (void)fprintf(out, "%.*s", STR_ARG(text));
-}
-
 static void print_examples(FILE *out, const struct command *c, const char *indent)
 {
     struct str rest = str_of(c->examples);
@@ -126,8 +118,10 @@ void help_command(FILE *out, const struct command *c)
                 out);
     print_examples(out, c, "  ");
     if (c->shows_settings) {
-        (void)fputs("\nSettings:\n", out);
-        print_settings(out);
+        BUF_SCOPED(text, KIB(64));
+
+        settings_print(&text);
+        (void)fprintf(out, "\nSettings:\n%.*s", STR_ARG(text));
     }
     (void)fputs(
         "\nEvery command also takes --json (output for programs), --help and the settings, "

@@ -138,14 +138,6 @@ static size_t remote_take_header(char *bytes, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-/* A streamed reply has no deadline, but it must not stall. */
-static void set_timeouts(CURL *curl, bool in_parts)
-{
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT, in_parts ? 0L : (long)TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)TIMEOUT_S);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-}
-
 static void set_target(CURL *curl, const struct remote *to)
 {
     if (to->socket != NULL)
@@ -245,15 +237,6 @@ static int refuse_answer(const struct remote *to, const struct answer *answer, C
                    to->socket != NULL ? to->socket : to->server, curl_easy_strerror(code));
 }
 
-static void set_answer(CURL *curl, struct answer *answer)
-{
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, remote_take_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, answer);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer->problem);
-}
-
 int remote_call(const struct remote *to, const struct client_request *request,
                 const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
                 struct error *err)
@@ -270,9 +253,16 @@ int remote_call(const struct remote *to, const struct client_request *request,
         err_die("out of memory (libcurl)");
     set_target(curl, to);
     set_request(curl, url.data, request);
-    set_timeouts(curl, sink != NULL);
+    /* a streamed reply has no deadline, but it must not stall */
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, sink != NULL ? 0L : (long)TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)TIMEOUT_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-    set_answer(curl, &answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, remote_take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, remote_take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &answer);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, answer.problem);
     code = curl_easy_perform(curl);
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     ret->status = (int)status;

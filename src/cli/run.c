@@ -526,12 +526,6 @@ static int parse_and_run(struct invocation *in, int argc, char **argv)
     return in->command->run != NULL ? in->command->run(in) : run_row(in);
 }
 
-/* As most programs do, beside `muster version`. */
-static bool asks_for_version(int argc, char **argv)
-{
-    return argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0);
-}
-
 int cli_run(const struct program *program, int argc, char **argv)
 {
     struct invocation in = { .program = program };
@@ -541,7 +535,7 @@ int cli_run(const struct program *program, int argc, char **argv)
     arena_init(&in.arena);
     list = command_list(program, &in.arena);
     in.command = find(list, argc, argv);
-    if (asks_for_version(argc, argv))
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0))
         status = printf("muster %s\n", program->version) > 0 ? EXIT_DONE : EXIT_FAILED;
     else if (asks_for_help(argc, argv))
         status = print_help(list, argc, argv, &in.arena);

@@ -35,13 +35,6 @@ static bool is_too_long(uint32_t max, yyjson_val *value)
     return max > 0 && unsafe_yyjson_get_len(value) > max;
 }
 
-/* The length comes last: bad entries of a dictionary hide that it is too long. */
-static bool dict_length(const struct reader *r, const struct path_step *at, uint32_t max,
-                        yyjson_val *value)
-{
-    return !is_too_long(max, value) || refuse_length(r, at, "Dictionary", max, value);
-}
-
 /* The length comes first: the items of an array that is too long are not checked. */
 static bool check_is_list(const struct reader *r, const struct path_step *at,
                           const struct field *field, yyjson_val *value)
@@ -248,7 +241,8 @@ static bool keep_points(const struct reader *r, yyjson_val *array, void *to)
     return true;
 }
 
-/* Objects and arrays without a shape: how their entries are checked, and then stored. */
+/* Objects and arrays without a shape: how their entries are checked, and then stored. The length of
+ * a dictionary comes last: bad entries hide that it is too long. */
 static const struct container {
     bool is_dict;
     entry_fn *check;
@@ -265,7 +259,8 @@ static bool check_container(const struct reader *r, const struct path_step *at,
     const struct container *c = &containers[field->type];
 
     if (c->is_dict ? !is_dict(r, at, value) || !check_entries(r, at, value, c->check) ||
-                         !dict_length(r, at, field->max, value)
+                         (is_too_long(field->max, value) &&
+                          !refuse_length(r, at, "Dictionary", field->max, value))
                    : !check_is_list(r, at, field, value) || !check_items(r, at, value, c->check))
         return false;
     return c->keep(r, value, to);

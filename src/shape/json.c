@@ -123,16 +123,6 @@ static void survey_values(struct json_survey *survey, yyjson_val *container, int
     }
 }
 
-/* Visits every value once. */
-static struct json_survey survey_tree(yyjson_val *root, struct arena *arena)
-{
-    struct json_survey survey = { .bignums = unsafe_yyjson_is_raw(root) };
-
-    if (unsafe_yyjson_is_ctn(root))
-        survey_values(&survey, root, 1, arena);
-    return survey;
-}
-
 /* Copies the subtree of `value` to *out, which is advanced past it. */
 static void copy(yyjson_val *value, yyjson_val **out, struct arena *arena)
 {
@@ -547,7 +537,9 @@ int json_read(struct str text, struct arena *arena, struct json_doc *ret, struct
     if (doc == NULL)
         return -1;
     ret->root = yyjson_doc_get_root(doc);
-    survey = survey_tree(ret->root, arena);
+    survey = (struct json_survey){ .bignums = unsafe_yyjson_is_raw(ret->root) };
+    if (unsafe_yyjson_is_ctn(ret->root))
+        survey_values(&survey, ret->root, 1, arena);
     if (survey.too_deep) {
         (void)diagnose(text, fault); /* finds the bracket */
         return -1;

@@ -6,7 +6,6 @@
 
 #include "base/digest.h"
 #include "shape/problems.h"
-#include "shape/write.h"
 
 void *rows_add(struct rows *rows)
 {
@@ -125,18 +124,12 @@ static bool read_nested(const struct field *field, struct str text, struct arena
     return shape_read_json(&around, object, arena, to, problems_new(arena, "stored")) == 0;
 }
 
-/* Bytes that are no digest stay zero, which no token and no cookie has. */
-static void read_digest(struct str bytes, struct sha256 *ret)
-{
-    if (bytes.len == SHA256_BYTES)
-        memcpy(ret->bytes, bytes.data, SHA256_BYTES);
-}
-
 /* False when what is stored is not what the field holds. */
 static bool read_column(const struct field *field, const struct db_row *row, unsigned column,
                         struct arena *arena, void *to)
 {
     bool is_null = db_is_null(row, column);
+    struct str bytes;
 
     switch (field->type) {
     case T_STR:
@@ -174,7 +167,9 @@ static bool read_column(const struct field *field, const struct db_row *row, uns
         *(double *)to = is_null ? NAN : db_get_real(row, column);
         return true;
     case T_DIGEST:
-        read_digest(db_get_blob(row, column), to);
+        bytes = db_get_blob(row, column);
+        if (bytes.len == SHA256_BYTES) /* else it stays zero, which no token and no cookie has */
+            memcpy(to, bytes.data, SHA256_BYTES);
         return true;
     case T_LIST_STR:
     case T_VALUES:

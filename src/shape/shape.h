@@ -144,6 +144,22 @@ struct list shape_parse_values(struct str object, struct arena *arena);
 /* The struct as compact JSON, members in table order. */
 void shape_write_json(const struct shape *shape, const void *value, struct buf *out);
 
+/* A member that is not null; `from` is where it is. */
+void shape_write_member(const struct field *field, const void *from, struct buf *out);
+
+/* A list of struct named_value as an object. */
+void shape_write_values(const struct list *list, struct buf *out);
+
+/* CSV (RFC 4180): CRLF, quotes where needed. Null is an empty cell, what is nested is JSON text. A
+ * text that a spreadsheet would take for a formula (it begins with = + - @ TAB or CR) gets an
+ * apostrophe before it; numbers never do. */
+
+/* The names of the members. */
+void csv_write_head(const struct shape *shape, struct buf *out);
+
+/* One line. */
+void csv_write_row(const struct shape *shape, const void *value, struct buf *out);
+
 /* Its JSON Schema (OpenAPI 3.1) as a compact JSON object; nested shapes as $ref into
  * #/components/schemas. */
 void shape_write_schema(const struct shape *shape, struct buf *out);

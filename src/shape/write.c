@@ -1,5 +1,5 @@
 /* write.c - a struct as JSON and as a line of CSV, by its table. */
-#include "shape/write.h"
+#include "shape/shape.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "features/events/event_rows.h"
 #include "features/events/runs.h"
 #include "features/events/shapes.h"
-#include "shape/write.h"
+#include "shape/shape.h"
 
 enum {
     RUN_PART_BYTES = 4 << 20, /* of a single run: PostgreSQL sorts its events in each step */

@@ -11,7 +11,6 @@
 #include "features/kpis/report_sums.h"
 #include "shape/json.h"
 #include "shape/rows.h"
-#include "shape/write.h"
 
 enum {
     RUNS_MAX = 1000000, /* about a second of PostgreSQL's */

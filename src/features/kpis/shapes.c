@@ -10,7 +10,6 @@
 #include "shape/problems.h"
 #include "shape/table.h"
 #include "shape/timerange.h"
-#include "shape/write.h"
 
 static const char *const verdicts[] = { "accepted", "rejected", NULL };
 

@@ -171,13 +171,6 @@ static int backup_run(struct invocation *in)
                      path));
 }
 
-static int can_read(const char *path, struct error *err)
-{
-    if (access(path, R_OK) == 0)
-        return 0;
-    return err_set(err, ERR_NOT_FOUND, "cannot read '%s': %s", path, strerror(errno));
-}
-
 /* Into a draft first: what is checked is what will be used. */
 static int put_back(struct invocation *in, const char *from, const char *database,
                     struct error *err)
@@ -202,7 +195,7 @@ out:
 static int restore_run(struct invocation *in)
 {
     static const char *const advice = "restore into another data directory, or move it away first";
-    const char *database, *log;
+    const char *from = command_value(in, "file"), *database, *log;
     struct datadir d;
     struct error err = { 0 };
     int r = -1;
@@ -211,10 +204,11 @@ static int restore_run(struct invocation *in)
     database = arena_printf(&in->arena, "%s/muster.db", d.path).data;
     log = arena_printf(&in->arena, "%s-wal", database).data; /* would be read as the new one's */
     if (refuse_postgres(in, "pg_restore", &err) == 0 &&
-        can_read(command_value(in, "file"), &err) == 0 && datadir_ensure(&d, true, &err) == 0 &&
-        datadir_lock(&d, &err) == 0 && refuse_existing(database, advice, &err) == 0 &&
-        refuse_existing(log, advice, &err) == 0)
-        r = put_back(in, command_value(in, "file"), database, &err);
+        (access(from, R_OK) == 0 ||
+         err_set(&err, ERR_NOT_FOUND, "cannot read '%s': %s", from, strerror(errno)) == 0) &&
+        datadir_ensure(&d, true, &err) == 0 && datadir_lock(&d, &err) == 0 &&
+        refuse_existing(database, advice, &err) == 0 && refuse_existing(log, advice, &err) == 0)
+        r = put_back(in, from, database, &err);
     datadir_done(&d);
     if (r != 0)
         return command_fail(&err);
@@ -222,7 +216,7 @@ static int restore_run(struct invocation *in)
         in, database,
         arena_printf(&in->arena,
                      "'%s' restored from '%s'; restore the vault's master key (master.key) too",
-                     database, command_value(in, "file")));
+                     database, from));
 }
 
 /* Adds a sentence when the chain has been altered. */

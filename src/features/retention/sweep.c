@@ -305,17 +305,10 @@ static void sweep_done(struct writer_job *job, const struct error *err)
     busy_end(&s->busy);
 }
 
-/* The earlier of the wall clock and the start time plus the monotonic clock. */
-static int64_t steady_wall(const struct sweep *s, int64_t wall_us, int64_t mono_us)
-{
-    int64_t steady = s->wall_us + (mono_us - s->began_us);
-
-    return wall_us < steady ? wall_us : steady;
-}
-
 /* Starts a pass, if it is time and a tenant has limits. */
 static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)
 {
+    const int64_t steady_us = s->wall_us + (mono_us - s->began_us);
     int64_t first;
 
     if (mono_us - s->pass_began_us < PERIOD_US)
@@ -324,7 +317,8 @@ static int begin_pass(struct sweep *s, int64_t wall_us, int64_t mono_us, struct 
     if (retention_next(s->options.db, 0, &first, err) != 0)
         return -1;
     if (first != 0)
-        s->pass = (struct pass){ .under_way = true, .now_us = steady_wall(s, wall_us, mono_us) };
+        s->pass =
+            (struct pass){ .under_way = true, .now_us = wall_us < steady_us ? wall_us : steady_us };
     return 0;
 }
 

@@ -84,13 +84,6 @@ static int by_slug(const void *a, const void *b)
     return str_cmp(x->text, y->text);
 }
 
-static bool tenant_is_away(const struct db *db, int64_t tenant_id)
-{
-    const int64_t place = db_place_of(db, tenant_id);
-
-    return place != 0 && db_is_away(db, place);
-}
-
 /* Those whose server does not answer. The registry's lock and that of the servers are taken one
  * after the other. */
 static struct list list_away(const struct api_call *call)
@@ -106,9 +99,12 @@ static struct list list_away(const struct api_call *call)
     slugs = rows.items;
     away = ARENA_ARRAY(call->arena, struct str, rows.n);
     qsort(rows.items, rows.n, rows.size, by_slug);
-    for (size_t i = 0; i < rows.n; i++)
-        if (tenant_is_away(db, slugs[i].tenant_id))
+    for (size_t i = 0; i < rows.n; i++) {
+        const int64_t place = db_place_of(db, slugs[i].tenant_id);
+
+        if (place != 0 && db_is_away(db, place))
             away[n++] = slugs[i].text;
+    }
     return (struct list){ away, n };
 }
 

@@ -364,52 +364,6 @@ TEST(long_names_do_not_multiply_in_the_answer)
     done(&r);
 }
 
-TEST(a_list_beyond_the_callers_limit_is_counted_and_not_looked_at)
-{
-    static const char body[] = "{\"events\":[0,0,0]}";
-    struct telemetry_batch batch;
-    struct arena arena;
-    struct problems *problems;
-
-    arena_init(&arena);
-    problems = problems_new(&arena, "body");
-    problems->list_max = 2;
-    CHECK_INT(shape_read_json(&telemetry_batch_shape, str_of(body), &arena, &batch, problems), -1);
-    CHECK_INT(problems->n, 0);
-    CHECK_INT(problems->list_len, 3);
-    problems = problems_new(&arena, "body");
-    problems->list_max = 3;
-    CHECK_INT(shape_read_json(&telemetry_batch_shape, str_of(body), &arena, &batch, problems), -1);
-    CHECK_INT(problems->n, 3);
-    CHECK_INT(problems->list_len, 0);
-    arena_done(&arena);
-}
-
-TEST(a_batch_is_read_whole_and_in_order)
-{
-    enum { N = 500 };
-    const struct telemetry_event *events;
-    struct telemetry_batch batch;
-    struct reading r;
-    struct buf body;
-
-    buf_init(&body, MIB(1));
-    buf_add_c(&body, "{\"events\":[");
-    for (int i = 0; i < N; i++)
-        buf_printf(&body, "%s{" BASE ",\"seq\":%d}", i > 0 ? "," : "", i);
-    buf_add_c(&body, "]}");
-    read_into(&r, &telemetry_batch_shape, buf_str(&body), &batch);
-    CHECK_INT(r.result, 0);
-    CHECK_INT(batch.events.n, N);
-    events = batch.events.items;
-    for (int i = 0; i < N; i++) {
-        CHECK_INT(events[i].seq, i);
-        CHECK_STR(events[i].agent_name, "a");
-    }
-    buf_done(&body);
-    done(&r);
-}
-
 struct inner {
     struct str key;
 };

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "shape/table.h"
-#include "shape/write.h"
 #include "test.h"
 
 struct point {
