@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from muster import ROOT, Postgres, Server
-from stored import stored
 from usage_reference import TOKENS
 
 FILE = json.loads((ROOT / "share" / "prices.json").read_text())
@@ -113,9 +112,3 @@ def test_a_built_in_price_gives_its_alias_to_a_persons(own_server, tmp_path):
     path.write_text(json.dumps({"prices": [other]}))
     done = own_server.run("price", "import", str(path))
     assert done.returncode == 1 and "belongs to model 'own-model' already" in done.stderr
-
-
-def test_the_list_is_stored_whole_or_not_at_all(new_store):
-    listed(new_store)
-    rows = stored(new_store, "SELECT number FROM change_numbers WHERE topic = 'built_in_prices'")
-    assert rows == [{"number": 1}]

