@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "db/db.h"
 #include "db/name_key.h"
+#include "features/agents/agents.h"
 #include "features/kpis/kpi_reads.h"
 #include "features/kpis/kpis.h"
 #include "features/kpis/report_sums.h"
@@ -402,7 +403,8 @@ static int read_split(struct split *s, const struct breakdown_query *query,
     struct kpi_together together;
     struct breakdown_sets sets;
 
-    if (kpi_find_agent(s->reader, query->agent_name, &s->filter.agent_id, err) != 0 ||
+    if (agents_filter_id(s->reader->db, s->reader->tenant_id, query->agent_name,
+                         &s->filter.agent_id, err) != 0 ||
         breakdowns_sets(s->reader->db, &s->filter, s->reader->arena, &sets, err) != 0 ||
         total_of(s, &sets.list, &together, err) != 0)
         return -1;

@@ -105,12 +105,6 @@ int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str val
     return call_refuse_query(reader->call, err, name, value, sentence);
 }
 
-int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
-                   struct error *err)
-{
-    return agents_filter_id(reader->db, reader->tenant_id, agent_name, ret, err);
-}
-
 static void kpi_value_add_state(void *ctx, int64_t series_no, int64_t at,
                                 const struct kpi_state *state)
 {
@@ -129,7 +123,8 @@ static int read_value(const struct kpi_reader *reader, const struct kpi_question
     struct kpi_together together;
     struct kpi_value value;
 
-    if (kpi_find_agent(reader, question->agent_name, &source.agent_id, err) != 0)
+    if (agents_filter_id(reader->db, reader->tenant_id, question->agent_name, &source.agent_id,
+                         err) != 0)
         return -1;
     ret->agent_id = source.agent_id;
     if (source.agent_id < 0)
@@ -414,7 +409,7 @@ int kpis_reports(struct api_call *call, struct db *db, struct error *err)
         return kpi_refuse(&reader, "time_range", query->time_range, problem, err);
     if (db_begin(db, err) != 0)
         return -1;
-    r = kpi_find_agent(&reader, query->agent_name, &span.agent_id, err);
+    r = agents_filter_id(db, call->tenant_id, query->agent_name, &span.agent_id, err);
     if (r == 0)
         r = kpi_reads_reports(db, &span, call->arena, call->answer, err);
     db_rollback(db);
@@ -527,7 +522,8 @@ static int read_series(struct series_reader *t, const struct series_query *query
 {
     struct kpi_together together;
 
-    if (kpi_find_agent(t->reader, query->agent_name, &t->source.agent_id, err) != 0 ||
+    if (agents_filter_id(t->reader->db, t->reader->tenant_id, query->agent_name,
+                         &t->source.agent_id, err) != 0 ||
         kpi_together_of(t->reader, &t->source, NULL, KPI_LAST, &together, err) != 0)
         return -1;
     if (together.cut)

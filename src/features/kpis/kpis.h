@@ -80,10 +80,6 @@ struct kpi_reader kpi_reader_of(struct api_call *call, struct db *db);
 int kpi_refuse(const struct kpi_reader *reader, const char *name, struct str value,
                const char *sentence, struct error *err);
 
-/* The id of the agent: 0 when agent_name is null, -1 when there is no agent of that name. */
-int kpi_find_agent(const struct kpi_reader *reader, struct str agent_name, int64_t *ret,
-                   struct error *err) MUST_CHECK;
-
 /* The reads of the routes, each of one snapshot of the database. */
 
 /* Ordered by agent and key. */
