@@ -96,32 +96,35 @@ static int find_place(struct db *db, const struct table_place *place, int64_t *r
                    err);
 }
 
-int distribution_count(struct db *db, int64_t *ret, struct error *err)
-{
-    *ret = 0;
-    for (size_t i = 0; i < n_table_places; i++) {
-        int64_t place;
-
-        if (find_place(db, &table_places[i], &place, err) != 0)
-            return -1;
-        *ret += place == DISTRIBUTED ? 1 : 0;
-    }
-    return 0;
-}
-
-int distribution_check(struct db *db, struct error *err)
+/* Of the tables of the manifest. */
+static int count_all(struct db *db, struct places *ret, struct error *err)
 {
     BUF_SCOPED(names, SIZE_MAX);
-    struct places found = { 0 };
 
-    if (!db_has_citus(db))
-        return 0;
+    *ret = (struct places){ 0 };
     for (size_t i = 0; i < n_table_places; i++) {
         buf_add_c(&names, i == 0 ? "" : ",");
         buf_add_c(&names, table_places[i].table);
     }
-    if (db_exec(db, &count_places, DB_ARGS(db_text(buf_str(&names))), read_places, &found, err) !=
-        0)
+    return db_exec(db, &count_places, DB_ARGS(db_text(buf_str(&names))), read_places, ret, err);
+}
+
+int distribution_count(struct db *db, int64_t *ret, struct error *err)
+{
+    struct places found;
+    const int r = count_all(db, &found, err);
+
+    *ret = found.distributed;
+    return r;
+}
+
+int distribution_check(struct db *db, struct error *err)
+{
+    struct places found;
+
+    if (!db_has_citus(db))
+        return 0;
+    if (count_all(db, &found, err) != 0)
         return -1;
     if (found.local == 0 || found.distributed == 0)
         return 0;

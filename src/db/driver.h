@@ -75,6 +75,12 @@ static inline int db_end_use(struct db *db, int r)
     return r;
 }
 
+/* The key of a query in a map of prepared statements: its address, since queries are static. */
+static inline struct str db_query_key(const struct db_query *const *query)
+{
+    return str_from((const char *)query, sizeof(*query));
+}
+
 /* ERR_INTERNAL: fewer arguments than parameters. Returns -1. */
 int db_fail_args(struct db_args args, unsigned n_params, struct error *err);
 

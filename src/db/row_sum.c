@@ -10,7 +10,6 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/metrics.h"
-#include "db/driver.h"
 
 /* A sum is stored with this bit, so that SQLite stores six bytes: no single bit of the row's header
  * then turns it into NULL, which would read as "stored before sums existed". */
@@ -68,7 +67,7 @@ struct db_value row_sum_of(const struct row_sum *sum, const struct db_value *val
 static void add_column(struct adding *a, char type, const struct db_row *row, unsigned column)
 {
     if (type == 't') {
-        const struct str text = row->methods->peek_text(row, column);
+        const struct str text = db_peek_text(row, column);
 
         if (!str_is_null(text)) {
             add_text(a, text);

@@ -36,6 +36,9 @@ bool row_sum_check(const struct row_sum *sum, const struct db_row *row, unsigned
 void row_sum_name(const struct row_sum *sum, const struct db_row *row, unsigned first, char *ret,
                   size_t size);
 
+/* As db_get_text(), without counting as output (db_set_deadline()). */
+struct str db_peek_text(const struct db_row *row, unsigned column);
+
 /* Called for each damaged row of a table. False: stop. */
 typedef bool row_sum_fn(void *ctx, const struct row_sum *sum, const char *name);
 

@@ -307,3 +307,48 @@ bool db_all_are_away(const struct db *db)
     lock_release(&s->lock);
     return away;
 }
+
+bool db_was_contended(const struct db *db)
+{
+    return db->contended;
+}
+
+int db_contended(struct db *db, const char *text, struct error *err)
+{
+    db->contended = true;
+    return err_set(err, ERR_BUSY, "%s", text);
+}
+
+bool db_has_citus(const struct db *db)
+{
+    return db->citus;
+}
+
+bool db_is_worker(const struct db *db)
+{
+    return db->worker;
+}
+
+/* Microseconds since 2024, in 51 bits until the year 2095, and a slot that one connection has at a
+ * time. Sequences give smaller ones: rows that were numbered by them come first. */
+static const int64_t numbered_since_us = 1704067200LL * USEC_PER_SEC;
+
+int64_t db_number_time(int64_t number)
+{
+    assert(number >= 0);
+    return number / DB_NUMBER_SLOTS + numbered_since_us;
+}
+
+int64_t db_number_at(int64_t us)
+{
+    return us < numbered_since_us ? 0 : (us - numbered_since_us) * DB_NUMBER_SLOTS;
+}
+
+int64_t db_number(struct db *db)
+{
+    const int64_t at = clock_wall_us() - numbered_since_us;
+
+    assert(db->number_slot >= 0 && db->number_slot < DB_NUMBER_SLOTS);
+    db->number_at = at > db->number_at ? at : db->number_at + 1;
+    return db->number_at * DB_NUMBER_SLOTS + db->number_slot;
+}

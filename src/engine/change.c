@@ -5,7 +5,7 @@
 
 #include "db/db.h"
 #include "engine/engine.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "engine/space.h"
 #include "engine/txn.h"
 

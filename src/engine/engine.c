@@ -15,7 +15,6 @@
 #include "db/migrate.h"
 #include "db/servers.h"
 #include "engine/feature.h"
-#include "engine/job_cost.h"
 #include "engine/listener.h"
 #include "engine/readers.h"
 #include "engine/space.h"
@@ -354,6 +353,7 @@ static void engine_tick(void *ctx, bool healthy)
     struct tick tick = engine_now(e, healthy && whole);
     struct error trouble = { 0 };
 
+    writer_expire(e->writer);
     try_to_commit(e);
     if (timed && db_learn_places(e->watch_db, &trouble) != 0)
         log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);

@@ -21,9 +21,6 @@ struct readers;
 struct settings;
 struct space;
 
-/* The text of db_notify() after a change that others have in their caches: they look at once. */
-#define ENGINE_CHANGED "changed"
-
 struct engine_options {
     const char *database;                  /* as for db_open() */
     const struct feature *const *features; /* ends in NULL */

@@ -19,6 +19,9 @@ struct command;
 struct engine;
 struct route;
 
+/* The text of db_notify() after a change that others have in their caches: they look at once. */
+#define ENGINE_CHANGED "changed"
+
 enum { FEATURE_TABLES_MAX = 12 };
 
 /* The clocks at a tick. */

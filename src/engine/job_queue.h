@@ -21,7 +21,7 @@
 
 #include "base/base.h"
 #include "base/budget.h"
-#include "engine/writer.h"
+#include "engine/job.h"
 
 struct lane;
 

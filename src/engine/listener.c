@@ -21,7 +21,6 @@
 #include "base/thread.h"
 #include "db/migrate.h"
 #include "db/servers.h"
-#include "engine/engine.h"
 #include "engine/feature.h"
 #include "engine/watcher.h"
 #include "engine/writer.h"

@@ -15,7 +15,6 @@
 #include "base/thread.h"
 #include "db/embedded.h"
 #include "db/servers.h"
-#include "engine/job_cost.h"
 #include "engine/job_queue.h"
 #include "engine/syncer.h"
 #include "engine/txn.h"
@@ -118,17 +117,8 @@ void writer_waiting(struct writer *w, struct writer_queue *ret)
 {
     lock_acquire(&w->lock);
     job_queue_stats(&w->queue, ret);
+    ret->submitted = w->submitted;
     lock_release(&w->lock);
-}
-
-uint64_t writer_submitted(struct writer *w)
-{
-    uint64_t submitted;
-
-    lock_acquire(&w->lock);
-    submitted = w->submitted;
-    lock_release(&w->lock);
-    return submitted;
 }
 
 /* The only place that changes a transaction's state. */
@@ -178,6 +168,13 @@ static void expire(struct writer *w) REQUIRES(w->lock)
     err_set(&err, ERR_BUSY, "the database did not take it within %u ms", max_ms);
     finish(&old, &err);
     lock_acquire(&w->lock);
+}
+
+void writer_expire(struct writer *w)
+{
+    lock_acquire(&w->lock);
+    expire(w);
+    lock_release(&w->lock);
 }
 
 /* Invariant 3. */

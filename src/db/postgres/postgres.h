@@ -3,7 +3,7 @@
 #include <libpq-fe.h>
 
 #include "base/buf.h"
-#include "db/cache.h"
+#include "base/map.h"
 #include "db/driver.h"
 #include "db/servers.h"
 
@@ -16,14 +16,14 @@ struct postgres {
     int64_t group;    /* of the server, as Citus numbers them */
     int64_t timeline; /* of the server; 0: it does not tell */
     enum db_mode mode;
-    bool guarded;        /* see db_guard() */
-    bool inside;         /* a transaction was begun, and not ended since */
-    bool noted;          /* what it met was a failure, and is noted (servers.h) */
-    unsigned session;    /* counts connections: statements of an earlier one are gone */
-    unsigned n_names;    /* of prepared statements */
-    unsigned listens_in; /* the session that listens; 0: none */
-    unsigned says_in;    /* the session that knows the commands of later.c; 0: none */
-    struct db_cache statements;
+    bool guarded;           /* see db_guard() */
+    bool inside;            /* a transaction was begun, and not ended since */
+    bool noted;             /* what it met was a failure, and is noted (servers.h) */
+    unsigned session;       /* counts connections: statements of an earlier one are gone */
+    unsigned n_names;       /* of prepared statements */
+    unsigned listens_in;    /* the session that listens; 0: none */
+    unsigned says_in;       /* the session that knows the commands of later.c; 0: none */
+    struct map statements;  /* by db_query_key() */
     struct buf text;        /* texts of the current call, each ended by NUL as libpq wants them */
     int64_t transaction_us; /* when it began, by the raw clock */
     int wait_ms;            /* for an answer */

@@ -26,6 +26,7 @@ enum {
 
 /* A parameter as libpq expects it, with room for a number. */
 struct statement {
+    const struct db_query *query;
     unsigned session; /* of the connection that knows it */
     char name[16];
     unsigned n_params;
@@ -36,10 +37,8 @@ struct statement {
     char (*numbers)[NUMBER_MAX];
 };
 
-static void statement_free(void *memory)
+static void statement_free(struct statement *st)
 {
-    struct statement *st = memory;
-
     free((void *)st->values);
     free(st->lengths);
     free(st->formats);
@@ -49,7 +48,12 @@ static void statement_free(void *memory)
 
 void db_postgres_forget_statements(struct postgres *pg)
 {
-    db_cache_done(&pg->statements, statement_free);
+    struct statement *st;
+    size_t at = 0;
+
+    while ((st = map_next(&pg->statements, &at)) != NULL)
+        statement_free(st);
+    map_done(&pg->statements);
 }
 
 static const char *sql_of(const struct postgres *pg, const struct db_query *q)
@@ -145,11 +149,12 @@ static int renew_plan(struct postgres *pg, struct statement *st, struct error *e
 static int find(struct postgres *pg, const struct db_query *q, struct statement **ret,
                 struct error *err)
 {
-    struct statement *st = db_cache_get(&pg->statements, q);
+    struct statement *st = map_get(&pg->statements, db_query_key(&q));
 
     if (st == NULL) {
         st = statement_new(count_params(sql_of(pg, q)));
-        db_cache_put(&pg->statements, q, st);
+        st->query = q;
+        (void)map_put(&pg->statements, db_query_key(&st->query), st);
     }
     *ret = st;
     if (q->keeps_plan && pg->keeps_plans && renew_plan(pg, st, err) != 0)

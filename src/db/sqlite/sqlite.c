@@ -125,8 +125,7 @@ static int run_script(struct sqlite *s, const char *sql, struct error *err)
     int code;
 
     if (s->broken)
-        return err_set(err, ERR_IO,
-                       "refused after an earlier input/output error: it is unknown what is stored");
+        return db_sqlite_refuse(err);
     s->began_us = clock_raw_us();
     code = sqlite3_exec(s->handle, sql, NULL, NULL, NULL);
     if (code != SQLITE_OK)
@@ -149,8 +148,7 @@ static int checkpoint(struct sqlite *s, struct error *err)
     int code;
 
     if (s->broken)
-        return err_set(err, ERR_IO,
-                       "refused after an earlier input/output error: it is unknown what is stored");
+        return db_sqlite_refuse(err);
     if (s->mode != DB_WRITER)
         return err_set(err, ERR_INTERNAL, "only the writer checkpoints");
     if (db_sqlite_await_mover(s, err) != 0)

@@ -2,7 +2,7 @@
 #pragma once
 #include <sqlite3.h>
 
-#include "db/cache.h"
+#include "base/map.h"
 #include "db/driver.h"
 
 enum { SQLITE_BUSY_TIMEOUT_MS = 5000, JOURNAL_SIZE_LIMIT = 64 << 20 };
@@ -11,7 +11,7 @@ struct sqlite {
     struct db base;
     sqlite3 *handle;
     enum db_mode mode;
-    struct db_cache statements;
+    struct map statements;    /* by db_query_key() */
     int64_t began_us;         /* a reader's current statement, monotonic */
     int64_t transaction_us;   /* a reader's current transaction, monotonic */
     int64_t until_us;         /* a reader's deadline, monotonic; 0: none */
@@ -43,6 +43,9 @@ void db_sqlite_place_index(void);
 
 /* Turns SQLite's `code` and its message into an error. Returns -1. */
 int db_sqlite_fail(struct sqlite *s, int code, struct error *err);
+
+/* ERR_IO: the connection is broken. Returns -1. */
+int db_sqlite_refuse(struct error *err);
 
 /* The driver's exec. */
 int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,

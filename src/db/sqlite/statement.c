@@ -47,6 +47,12 @@ static enum err_code classify(const struct sqlite *s, int code)
     return ERR_INTERNAL;
 }
 
+int db_sqlite_refuse(struct error *err)
+{
+    return err_set(err, ERR_IO,
+                   "refused after an earlier input/output error: it is unknown what is stored");
+}
+
 int db_sqlite_fail(struct sqlite *s, int code, struct error *err)
 {
     enum err_code ours = classify(s, code);
@@ -60,6 +66,7 @@ int db_sqlite_fail(struct sqlite *s, int code, struct error *err)
 
 /* SQLite numbers $1, $2, … by first appearance, so each has its index looked up once. */
 struct statement {
+    const struct db_query *query;
     sqlite3_stmt *stmt;
     unsigned n_params;
     uint64_t nulls; /* bit i: parameter i is NULL since it was last bound */
@@ -145,17 +152,20 @@ static const struct db_row_methods row_methods = {
     .column_name = row_column_name,
 };
 
-static void statement_free(void *memory)
+static void statement_free(struct statement *st)
 {
-    struct statement *st = memory;
-
     sqlite3_finalize(st->stmt);
     free(st);
 }
 
 void db_sqlite_forget_statements(struct sqlite *s)
 {
-    db_cache_done(&s->statements, statement_free);
+    struct statement *st;
+    size_t at = 0;
+
+    while ((st = map_next(&s->statements, &at)) != NULL)
+        statement_free(st);
+    map_done(&s->statements);
 }
 
 /* Finds where each $n is bound. PostgreSQL refuses a gap in the numbers, so we do too. */
@@ -186,6 +196,7 @@ static int prepare(struct sqlite *s, const struct db_query *q, struct statement 
         return db_sqlite_fail(s, code, err);
     n_params = (unsigned)sqlite3_bind_parameter_count(stmt);
     st = mem_new(sizeof(*st) + n_params * sizeof(st->index[0]));
+    st->query = q;
     st->stmt = stmt;
     st->n_params = n_params;
     if (stmt == NULL || tail[strspn(tail, "; \t\n")] != '\0') {
@@ -194,7 +205,7 @@ static int prepare(struct sqlite *s, const struct db_query *q, struct statement 
     }
     if (find_indexes(st, sql, err) != 0)
         goto fail;
-    db_cache_put(&s->statements, q, st);
+    (void)map_put(&s->statements, db_query_key(&st->query), st);
     *ret = st;
     return 0;
 fail:
@@ -278,14 +289,13 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
                    void *ctx, struct error *err)
 {
     struct sqlite *s = (struct sqlite *)db;
-    struct statement *st = db_cache_get(&s->statements, q);
+    struct statement *st = map_get(&s->statements, db_query_key(&q));
     int64_t before = sqlite3_total_changes64(s->handle);
     int code;
 
     s->base.changes = 0;
     if (UNLIKELY(s->broken))
-        return err_set(err, ERR_IO,
-                       "refused after an earlier input/output error: it is unknown what is stored");
+        return db_sqlite_refuse(err);
     if (UNLIKELY(s->stuck) && !db_sqlite_unstick(s))
         return err_set(err, ERR_BUSY, "out of memory: the last transaction could not be ended");
     if (s->mode == DB_READER && sqlite3_get_autocommit(s->handle) &&

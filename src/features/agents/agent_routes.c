@@ -1,7 +1,6 @@
 /* agent_routes.c - agents, for operators, and heartbeats. */
 #include "api/call.h"
 #include "base/clock.h"
-#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "features/access/auth.h"

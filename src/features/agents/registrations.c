@@ -6,7 +6,7 @@
 
 #include "api/call.h"
 #include "base/clock.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"

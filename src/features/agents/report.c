@@ -2,7 +2,7 @@
 #include "features/agents/report.h"
 
 #include "base/clock.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"
 #include "features/access/stored_bytes.h"

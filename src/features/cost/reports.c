@@ -2,7 +2,7 @@
 #include "features/cost/reports.h"
 
 #include "api/call.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "features/access/registry.h"
 #include "features/cost/llm_totals.h"
 #include "features/metrics.h"

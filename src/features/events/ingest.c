@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "engine/txn.h"
 #include "features/access/registry.h"
 #include "features/access/stored_bytes.h"

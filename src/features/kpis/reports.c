@@ -3,7 +3,7 @@
 #include "features/metrics.h"
 
 #include "api/call.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "features/access/registry.h"
 #include "features/kpis/rollups.h"
 #include "features/kpis/shapes.h"

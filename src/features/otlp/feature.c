@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/access/registry.h"

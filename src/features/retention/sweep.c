@@ -279,7 +279,7 @@ static bool may_continue(struct sweep *s)
 
     writer_waiting(s->options.writer, &queue);
     s->pace.waiting = queue.bytes;
-    s->pace.arrived = writer_submitted(s->options.writer) - s->before;
+    s->pace.arrived = queue.submitted - s->before;
     return sweep_pace_may_continue(&s->pace);
 }
 
@@ -326,11 +326,13 @@ static void begin_second(struct sweep *s, int64_t mono_us)
 {
     const int64_t since_us = mono_us - s->pass_began_us;
     const bool changes = s->pass.under_way ? since_us >= PERIOD_US : since_us <= PERIOD_US / 2;
+    struct writer_queue queue;
 
     s->pace = (struct sweep_pace){ .behind = changes ? s->pass.under_way : s->pace.behind,
                                    .several = s->options.shared };
     s->before = s->ticked;
-    s->ticked = writer_submitted(s->options.writer);
+    writer_waiting(s->options.writer, &queue);
+    s->ticked = queue.submitted;
 }
 
 int sweep_tick(struct sweep *s, int64_t wall_us, int64_t mono_us, struct error *err)

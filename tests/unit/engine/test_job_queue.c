@@ -3,7 +3,6 @@
 #include "engine/job_queue.h"
 
 #include "base/clock.h"
-#include "engine/job_cost.h"
 #include "test.h"
 
 enum { TENANTS = 3, JOBS_MAX = 4000, DEAR_US = 9000 };

@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "hooks/clock_hook.h"
@@ -470,5 +469,24 @@ TEST(the_time_of_a_job_may_end_during_a_pause)
     writer_pause(b.writer, 0);
     wait_done(&b, 2);
     CHECK_INT(own.result, ERR_NONE);
+    bench_done(&b);
+}
+
+/* The watcher calls it: a writer that waits for a disk tells nobody. */
+TEST(the_time_of_a_job_may_end_while_the_writer_is_busy)
+{
+    struct writer_limits limits = wide;
+    struct job gate = { 0 }, late = { .id = 1 };
+    struct bench b;
+
+    limits.wait_max_ms = 5000;
+    bench_init(&b, -1, ERR_NONE, limits);
+    hold(&b, &gate);
+    late.write.asked_us = clock_raw_us() - INT64_C(6) * USEC_PER_SEC;
+    must_submit(&b, &late);
+    writer_expire(b.writer);
+    wait_done(&b, 1);
+    CHECK_INT(late.result, ERR_BUSY);
+    open_gate(&b);
     bench_done(&b);
 }

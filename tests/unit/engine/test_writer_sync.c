@@ -4,18 +4,16 @@
 
 #include "db/driver.h"
 #include "db/embedded.h"
-#include "engine/job_cost.h"
 #include "engine/txn.h"
 #include "engine/writer.h"
 #include "unit/temp_db.h"
 
 static const struct db_query insert_mark = { .sql = "INSERT INTO marks (id) VALUES ($1)" };
 
-/* A connection that passes on what the writer uses, and whose sync waits until the test lets it. */
+/* A connection whose sync waits until the test lets it. */
 struct slow_db {
-    struct db base;
+    struct db *db;
     struct db_driver driver;
-    struct db *real;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -24,6 +22,8 @@ struct slow_db {
     int allowed;            /* syncs that may finish */
     int failing;            /* this one fails; 0: none */
 };
+
+static const struct db_driver *real;
 
 struct job {
     struct writer_job write;
@@ -35,20 +35,12 @@ struct job {
     enum err_code result;
 };
 
-static struct slow_db *slow_of(struct db *db)
-{
-    return (struct slow_db *)db;
-}
-
-static int slow_begin(struct db *db, struct error *err)
-{
-    return db_begin(slow_of(db)->real, err);
-}
+static struct slow_db *slow; /* that of the test under way */
 
 static int slow_commit(struct db *db, struct error *err)
 {
-    struct slow_db *s = slow_of(db);
-    int r = db_commit(s->real, err);
+    struct slow_db *s = slow;
+    int r = real->commit(db, err);
 
     pthread_mutex_lock(&s->lock);
     s->n_commits += r == 0;
@@ -56,20 +48,9 @@ static int slow_commit(struct db *db, struct error *err)
     return r;
 }
 
-static void slow_rollback(struct db *db)
-{
-    db_rollback(slow_of(db)->real);
-}
-
-static int slow_exec(struct db *db, const struct db_query *q, struct db_args args,
-                     db_row_fn *on_row, void *ctx, struct error *err)
-{
-    return db_exec(slow_of(db)->real, q, args, on_row, ctx, err);
-}
-
 static int slow_sync(struct db *db, struct error *err)
 {
-    struct slow_db *s = slow_of(db);
+    struct slow_db *s = slow;
     int covered, r;
 
     pthread_mutex_lock(&s->lock);
@@ -78,7 +59,7 @@ static int slow_sync(struct db *db, struct error *err)
     pthread_cond_broadcast(&s->changed);
     while (s->n_syncs > s->allowed)
         pthread_cond_wait(&s->changed, &s->lock);
-    r = s->n_syncs == s->failing ? err_set(err, ERR_IO, "told to fail") : db_sync(s->real, err);
+    r = s->n_syncs == s->failing ? err_set(err, ERR_IO, "told to fail") : real->sync(db, err);
     if (r == 0)
         s->durable = covered;
     pthread_mutex_unlock(&s->lock);
@@ -87,23 +68,21 @@ static int slow_sync(struct db *db, struct error *err)
 
 static void slow_init(struct slow_db *s)
 {
-    *s = (struct slow_db){ .real = temp_db_open(temp_db_new(), DB_WRITER) };
-    CHECK(db_script(s->real, "CREATE TABLE marks (id INTEGER PRIMARY KEY) STRICT", NULL) == 0);
-    s->driver = (struct db_driver){ .dialect = db_dialect(s->real),
-                                    .begin = slow_begin,
-                                    .commit = slow_commit,
-                                    .rollback = slow_rollback,
-                                    .exec = slow_exec,
-                                    .sync = slow_sync };
-    s->base.driver = &s->driver;
-    s->base.file = s->real->file;
+    *s = (struct slow_db){ .db = temp_db_open(temp_db_new(), DB_WRITER) };
+    CHECK(db_script(s->db, "CREATE TABLE marks (id INTEGER PRIMARY KEY) STRICT", NULL) == 0);
+    slow = s;
+    real = s->db->driver;
+    s->driver = *real;
+    s->driver.commit = slow_commit;
+    s->driver.sync = slow_sync;
+    s->db->driver = &s->driver;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
 }
 
 static void slow_done(struct slow_db *s)
 {
-    db_close(s->real);
+    db_close(s->db);
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
 }
@@ -203,7 +182,7 @@ static struct writer *start(struct slow_db *s, struct txn *txn)
     struct writer *w = NULL;
 
     slow_init(s);
-    *txn = (struct txn){ .db = &s->base };
+    *txn = (struct txn){ .db = s->db };
     atomic_store(&n_fatal, 0);
     CHECK(writer_new(&options, &w, NULL) == 0);
     return w;

@@ -2,9 +2,9 @@
 #include <semaphore.h>
 
 #include "base/clock.h"
-#include "engine/job_cost.h"
 #include "engine/job_queue.h"
 #include "engine/txn.h"
+#include "engine/writer.h"
 #include "test.h"
 #include "unit/fake_db.h"
 

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "db/db.h"
 #include "engine/engine.h"
-#include "engine/job_cost.h"
+#include "engine/job.h"
 #include "engine/txn.h"
 #include "features/access/auth.h"
 #include "features/agents/routes.h"

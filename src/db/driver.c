@@ -1,16 +1,13 @@
-/* db.c - picks the driver by the URL and passes every call on to it. */
-#include "db/db.h"
+/* driver.c - picks the driver by the URL and passes every call on to it. */
+#include "db/driver.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-#include "db/driver.h"
 #include "db/embedded.h"
 #include "db/row_sum.h"
-#include "db/servers.h"
 
 int db_open(const char *url, enum db_mode mode, struct db **ret, struct error *err)
 {
@@ -163,17 +160,6 @@ int db_fail_args(struct db_args args, unsigned n_params, struct error *err)
                    args.n);
 }
 
-bool db_was_contended(const struct db *db)
-{
-    return db->contended;
-}
-
-int db_contended(struct db *db, const char *text, struct error *err)
-{
-    db->contended = true;
-    return err_set(err, ERR_BUSY, "%s", text);
-}
-
 int64_t db_session(const struct db *db)
 {
     return db->session;
@@ -190,43 +176,9 @@ int db_script(struct db *db, const char *sql, struct error *err)
     return db_end_use(db, db->driver->script(db, sql, err));
 }
 
-bool db_has_citus(const struct db *db)
-{
-    return db->citus;
-}
-
 bool db_is_distributed(const struct db *db)
 {
     return db->distributed;
-}
-
-bool db_is_worker(const struct db *db)
-{
-    return db->worker;
-}
-
-/* Microseconds since 2024, in 51 bits until the year 2095, and a slot that one connection has at a
- * time. Sequences give smaller ones: rows that were numbered by them come first. */
-static const int64_t numbered_since_us = 1704067200LL * USEC_PER_SEC;
-
-int64_t db_number_time(int64_t number)
-{
-    assert(number >= 0);
-    return number / DB_NUMBER_SLOTS + numbered_since_us;
-}
-
-int64_t db_number_at(int64_t us)
-{
-    return us < numbered_since_us ? 0 : (us - numbered_since_us) * DB_NUMBER_SLOTS;
-}
-
-int64_t db_number(struct db *db)
-{
-    const int64_t at = clock_wall_us() - numbered_since_us;
-
-    assert(db->number_slot >= 0 && db->number_slot < DB_NUMBER_SLOTS);
-    db->number_at = at > db->number_at ? at : db->number_at + 1;
-    return db->number_at * DB_NUMBER_SLOTS + db->number_slot;
 }
 
 const char *db_dialect(const struct db *db)
@@ -252,6 +204,11 @@ double db_get_real(const struct db_row *row, unsigned column)
 struct str db_get_text(const struct db_row *row, unsigned column)
 {
     return row->methods->get_bytes(row, column, DB_TEXT);
+}
+
+struct str db_peek_text(const struct db_row *row, unsigned column)
+{
+    return row->methods->peek_text(row, column);
 }
 
 struct str db_get_blob(const struct db_row *row, unsigned column)

@@ -1,5 +1,5 @@
-/* job_cost.c - moving averages of the cost per unit. */
-#include "engine/job_cost.h"
+/* job.c - moving averages of the cost per unit. */
+#include "engine/job.h"
 
 #include <assert.h>
 
