@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "db/embedded.h"
 #include "db/servers.h"
-#include "hooks/fault.h"
 #include "suite.h"
 
 static const struct db_query insert = { .sql = "INSERT INTO item (id, name) VALUES ($1, $2)" };
@@ -203,40 +202,6 @@ TEST(a_url_of_neither_database_is_refused_without_being_quoted)
         CHECK(strstr(err.text, "hunter2") == NULL);
         CHECK(db == NULL);
     }
-}
-
-static int add_two(struct db *db, struct error *err)
-{
-    int r = -1;
-
-    if (db_begin(db, err) != 0)
-        return -1;
-    if (add(db, 1, err) == 0 && add(db, 2, err) == 0)
-        r = db_commit(db, err);
-    if (r != 0)
-        db_rollback(db);
-    return r;
-}
-
-TEST(the_fault_shim_fails_each_call_once_and_leaves_nothing_behind)
-{
-    int failed = 0;
-
-    for (int nth = 0; nth < 6; nth++) {
-        struct db *real = open_items(NULL);
-        struct db *db = db_fault_new(real, nth, ERR_FULL);
-        struct error err = { 0 };
-        int r = add_two(db, &err);
-
-        CHECK(db_fault_fired(db) == (r != 0));
-        CHECK(strcmp(db_dialect(db), db_dialect(real)) == 0);
-        CHECK_INT(err.code, r == 0 ? ERR_NONE : ERR_FULL);
-        CHECK_INT(suite_int(real, &count), r == 0 ? 2 : 0);
-        failed += r != 0;
-        db_close(db);
-        db_close(real);
-    }
-    CHECK_INT(failed, 4); /* begin, two inserts, commit */
 }
 
 static int add_later(struct db *db, int64_t id, struct str name, struct error *err)
