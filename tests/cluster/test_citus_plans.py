@@ -14,7 +14,7 @@ from test_plans import ACROSS_TENANTS, Session, arguments
 SEVERAL = {
     "features/access/rate_share.c:add_counts": "pulled to the one shard of its table",
     "features/access/tenants_store.c:select_tenants": "when tenants change",
-    "features/agents/config/catalog_store.c:enter": "a registration; its rows go to one",
+    "features/agents/config/store.c:enter": "a registration; its rows go to one",
     "features/alerts/store.c:alert_store_failing_query": "the watch over all failing agents",
     "features/alerts/store.c:budget_alerts": "the watch over all hard budgets",
     "features/alerts/store.c:alert_store_to_remind_query": "the watch over all open alerts",

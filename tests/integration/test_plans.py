@@ -66,7 +66,7 @@ NOT_RUN = {
 # Those whose run Citus does not explain: INSERT … SELECT by way of the coordinator, and a result of type void.
 NOT_RUN_ON_CITUS = {
     "features/access/rate_share.c:add_counts",
-    "features/agents/config/catalog_store.c:enter",
+    "features/agents/config/store.c:enter",
 }
 
 LOOKED_AT = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
