@@ -314,13 +314,36 @@ static void admin_password_hashed(struct api_call *call, const struct error *err
     call_proceed_or_reply(call, err);
 }
 
-int accounts_hash(struct api_call *call, struct str password, struct str email, call_work_fn *hash,
+/* What call->own is meanwhile. */
+struct hashing {
+    struct str hash; /* first: the route's change reads it */
+    struct str password, email;
+    bool if_new;
+};
+
+static int hash_admin_password(struct api_call *call, struct db *db, struct error *err)
+{
+    struct hashing *h = call->own;
+    bool is_new = true;
+
+    if (h->if_new && users_is_new(db, h->email, &is_new, err) != 0)
+        return -1;
+    return is_new ? sign_in_hash(h->password, call->arena, &h->hash, err) : 0;
+}
+
+int accounts_hash(struct api_call *call, struct str password, struct str email, bool if_new,
                   struct error *err)
 {
+    struct hashing *h = ARENA_NEW(call->arena, struct hashing);
+
+    *h = (struct hashing){ .password = password, .email = email, .if_new = if_new };
+    call->own = h;
+    if (str_is_null(password))
+        return call_proceed(call, err);
     if (accounts_check_password(call, "password", password, email, err) != 0 ||
         accounts_begin_hash(call, err) != 0)
         return -1;
-    call_hash(call, hash, admin_password_hashed);
+    call_hash(call, hash_admin_password, admin_password_hashed);
     return 0;
 }
 
@@ -565,6 +588,16 @@ static int add_session(struct db *db, const struct user_row *user,
     return memberships(db, user->user_id, arena, &ret->tenants, err);
 }
 
+/* For a user who signs in now. */
+static int open_for(struct db *db, struct user_row *user, const struct sign_in_session *session,
+                    struct arena *arena, struct session_answer *ret, struct error *err)
+{
+    user->last_login_at = clock_wall_us();
+    if (user_set(db, user, err) != 0)
+        return -1;
+    return add_session(db, user, session, arena, ret, err);
+}
+
 int sign_in_open(struct db *db, const struct sign_in_check *check,
                  const struct sign_in_session *session, struct arena *arena,
                  struct session_answer *ret, struct error *err)
@@ -576,10 +609,7 @@ int sign_in_open(struct db *db, const struct sign_in_check *check,
         return -1;
     if (!str_is_null(check->new_hash))
         user.password = check->new_hash;
-    user.last_login_at = clock_wall_us();
-    if (user_set(db, &user, err) != 0)
-        return -1;
-    return add_session(db, &user, session, arena, ret, err);
+    return open_for(db, &user, session, arena, ret, err);
 }
 
 int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_session *session,
@@ -587,12 +617,9 @@ int sign_in_open_vouched(struct db *db, struct str email, const struct sign_in_s
 {
     struct user_row user;
 
-    if (users_find(db, email, arena, &user, err) != 0)
-        return -1;
-    user.last_login_at = clock_wall_us();
-    if (user_set(db, &user, err) != 0)
-        return -1;
-    return add_session(db, &user, session, arena, ret, err);
+    return users_find(db, email, arena, &user, err) != 0
+               ? -1
+               : open_for(db, &user, session, arena, ret, err);
 }
 
 int sign_in_set_up(struct db *db, const struct sign_in *first,

@@ -80,9 +80,11 @@ void accounts_end_attempt(struct api_call *call, const struct throttle_attempt *
  * stolen session or token must not be enough. The operator may. */
 int accounts_check_helper(struct api_call *call, struct str email, struct error *err) MUST_CHECK;
 
-/* An admin sets this password of a user: checks it, runs `hash` on the hashing thread, and goes on
- * with the route's change. Fails with 422 at the body's member `password`, and with 429. */
-int accounts_hash(struct api_call *call, struct str password, struct str email, call_work_fn *hash,
+/* An admin sets this password of a user (STR_NULL: none): checks it, hashes it, unless it is only
+ * for a new user (`if_new`) and this one exists, and goes on with the route's change, for which
+ * call->own begins with the hash, a struct str. Fails with 422 at the body's member `password`, and
+ * with 429. */
+int accounts_hash(struct api_call *call, struct str password, struct str email, bool if_new,
                   struct error *err) MUST_CHECK;
 
 /* Before users_set() with this patch, in its transaction: if that confirms the account, another

@@ -15,15 +15,6 @@ static int list_platform_users(struct api_call *call, struct db *db, struct erro
     return users_list(db, call->arena, call->answer, err);
 }
 
-/* Sets call->own to the hash, a struct str, of the password in the body. */
-static int hash_new_password(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct user_create *create = call->body;
-
-    (void)db;
-    return sign_in_hash(create->password, call->arena, call->own, err);
-}
-
 static int add_user(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_create create = *(const struct user_create *)call->body;
@@ -40,8 +31,7 @@ static int begin_add_user(struct api_call *call, struct error *err)
 {
     const struct user_create *create = call->body;
 
-    call->own = ARENA_NEW(call->arena, struct str);
-    return accounts_hash(call, create->password, create->email, hash_new_password, err);
+    return accounts_hash(call, create->password, create->email, false, err);
 }
 
 /* What the audit log says of a change. */
@@ -76,28 +66,18 @@ static int set_user(struct api_call *call, struct db *db, struct error *err)
     return users_set(db, path->email, &patch, call->arena, call->answer, err);
 }
 
-static int hash_changed_password(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct user_patch *patch = call->body;
-
-    (void)db;
-    return sign_in_hash(patch->password, call->arena, call->own, err);
-}
-
 static int begin_set_user(struct api_call *call, struct error *err)
 {
     const struct user_path *path = call->params;
     const struct user_patch *patch = call->body;
 
-    call->own = ARENA_NEW(call->arena, struct str);
-    if (str_is_null(patch->password))
-        return call_proceed(call, err);
     /* an open session must not be enough for a new password of its own user */
-    if (call->caller->user != NULL && str_eq(call->caller->user->email, path->email))
+    if (!str_is_null(patch->password) && call->caller->user != NULL &&
+        str_eq(call->caller->user->email, path->email))
         return call_refuse(call, err, 403,
                            "Not allowed for your own password; change it under Your account, which "
                            "asks for the current one");
-    return accounts_hash(call, patch->password, path->email, hash_changed_password, err);
+    return accounts_hash(call, patch->password, path->email, false, err);
 }
 
 static int remove_user(struct api_call *call, struct db *db, struct error *err)
@@ -143,17 +123,6 @@ static void name_role(struct api_call *call, struct str email, int role)
     call->audit_detail = arena_printf(call->arena, "{\"role\":\"%s\"}", tenant_role_names[role]);
 }
 
-/* An existing user keeps their password, so it is not hashed. */
-static int hash_if_new(struct api_call *call, struct db *db, struct error *err)
-{
-    const struct tenant_user_create *create = call->body;
-    bool is_new;
-
-    if (users_is_new(db, create->email, &is_new, err) != 0)
-        return -1;
-    return is_new ? sign_in_hash(create->password, call->arena, call->own, err) : 0;
-}
-
 static int add_role(struct api_call *call, struct db *db, struct error *err)
 {
     struct tenant_user_create create = *(const struct tenant_user_create *)call->body;
@@ -168,10 +137,7 @@ static int begin_add_role(struct api_call *call, struct error *err)
 {
     const struct tenant_user_create *create = call->body;
 
-    call->own = ARENA_NEW(call->arena, struct str);
-    if (str_is_null(create->password))
-        return call_proceed(call, err);
-    return accounts_hash(call, create->password, create->email, hash_if_new, err);
+    return accounts_hash(call, create->password, create->email, true, err);
 }
 
 static int set_role(struct api_call *call, struct db *db, struct error *err)
