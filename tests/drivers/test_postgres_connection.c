@@ -160,7 +160,7 @@ TEST(a_guarded_connection_is_refused_while_the_server_does_not_answer)
     CHECK(db_begin(other, NULL) != 0);
     CHECK_INT(code_of(writer, &backend), ERR_NONE);
     CHECK_INT(code_of(free, &backend), ERR_NONE);
-    atomic_fetch_add(&clock_raw_shift_us, 11 * USEC_PER_SEC);
+    atomic_fetch_add(&clock_raw_shift_us, (int64_t)11 * USEC_PER_SEC);
     ((struct postgres *)db)->wait_ms = DB_POSTGRES_SHORT_WAIT_MS;
     CHECK_INT(code_of(db, &backend), ERR_NONE);
     CHECK_INT(code_of(other, &backend), ERR_NONE);
