@@ -96,6 +96,20 @@ static const struct http_carrier local_carrier = { .reply = local_reply,
                                                    .write = local_write,
                                                    .end = local_end };
 
+/* Waits until it is answered; whether whole. */
+static bool local_wait(struct local *local, int *ret_status)
+{
+    bool whole;
+
+    lock_acquire(&local->lock);
+    while (!local->done)
+        cond_wait(&local->answered, &local->lock);
+    *ret_status = local->status;
+    whole = local->whole;
+    lock_release(&local->lock);
+    return whole;
+}
+
 /* Runs one call as the operator, with the same handlers as the server. */
 static int local_call(struct api *api, const struct client_request *request,
                       const struct client_sink *sink, struct arena *arena, struct client_reply *ret,
@@ -107,6 +121,7 @@ static int local_call(struct api *api, const struct client_request *request,
     };
     struct http_request *r = &local.exchange.request;
     struct http_app app;
+    bool whole;
 
     r->method = request->method;
     r->peer = PEER_OPERATOR;
@@ -123,16 +138,12 @@ static int local_call(struct api *api, const struct client_request *request,
     app.on_head(app.ctx, &local.exchange);
     if (!local.exchange.replied)
         app.on_request(app.ctx, &local.exchange);
-    lock_acquire(&local.lock);
-    while (!local.done)
-        cond_wait(&local.answered, &local.lock);
-    lock_release(&local.lock);
-    ret->status = local.status;
+    whole = local_wait(&local, &ret->status);
     ret->cookie = STR_NULL;
     ret->body = buf_take(&local.body, arena);
     cond_done(&local.answered);
     lock_done(&local.lock);
-    return local.whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended early");
+    return whole ? 0 : err_set(err, ERR_INTERNAL, "the answer ended early");
 }
 
 enum { WAIT_MAX_S = 10, RETRY_MS = 20 };

@@ -456,3 +456,15 @@ def test_the_command_writes_what_the_api_sends(server, tenant, tmp_path):
     ):
         done = server.run("export", "llm", *words)
         assert (done.returncode, done.stdout) == (status, "") and done.stderr
+
+
+@pytest.mark.same_threads
+def test_the_command_exports_without_a_server(store, tmp_path):
+    with running(store, tmp_path) as server:
+        tenant = server.add_tenant()
+        batch(tenant, [tenant.event(message="m" * 3000) for _ in range(300)])
+        body = export(tenant, "events").body
+        server.stop()
+        said = server.cli("export", "events", "--tenant", tenant.slug, "--range", "all")
+        assert said.encode() == body
+        server.start()

@@ -55,7 +55,7 @@ static int directives_load(struct db *db, int64_t tenant_id, struct directives *
     arena_init(&g->arena);
     for (int kind = 0; kind < DIRECTIVE_KINDS; kind++)
         map_init(&g->rows[kind]);
-    for (int kind = 0; kind < DIRECTIVE_KINDS; kind++) {
+    for (enum directive_kind kind = 0; kind < DIRECTIVE_KINDS; kind++) {
         if (directives_of(db, kind, tenant_id, &g->arena, &list, err) != 0) {
             directives_free(g);
             return -1;
