@@ -330,7 +330,7 @@ static int start(struct server *s, struct arena *arena, struct error *err)
         if (datadir_ensure(&s->datadir, true, err) != 0 || datadir_lock(&s->datadir, err) != 0)
             return -1;
         database = s->datadir.database;
-        /* what SQLite sorts holds stored data: it stays in the directory, too */
+        /* SQLite's sort files contain stored data: keep them in the data directory */
         (void)setenv("SQLITE_TMPDIR", s->settings->data, 0);
     }
     options.database = database;

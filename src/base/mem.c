@@ -68,8 +68,8 @@ char *mem_strdup(const char *text)
     return memcpy(mem_new(size), text, size);
 }
 
-/* Batches of 1,000 events of a usual size stay below both, and find their memory mapped: a
- * threshold of 128 KiB made an event of a batch 15 % dearer. */
+/* Batches of 1,000 events of a usual size stay below both limits, so their memory stays mapped:
+ * with a threshold of 128 KiB an event of a batch cost 15 % more. */
 enum { MAPPED_FROM = 1 << 20, KEPT_MAX = 2 << 20 };
 
 void mem_return_large(void)

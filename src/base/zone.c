@@ -357,7 +357,7 @@ static int64_t offset_before(const struct zone *z, size_t i)
     return i == 0 ? z->first_s : z->changes[i - 1].offset_s;
 }
 
-/* After the last change: by the rule, cut to the time that it holds. */
+/* The span after the last listed change: the rule's, but not beginning before that change. */
 static struct zone_span span_of_rule(const struct zone *z, int64_t at_s)
 {
     struct zone_span span = rule_span(&z->rule, at_s);

@@ -274,7 +274,7 @@ static const struct given *given_file(const struct invocation *in)
     return NULL;
 }
 
-/* What the service says about a body, with the name of the file it was made of. */
+/* Prefixes the service's error about a body with the name of the file that the body came from. */
 static int name_file(struct invocation *in, struct error *err)
 {
     static const struct str broken = STR_INIT("body ");

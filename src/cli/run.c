@@ -263,7 +263,7 @@ static struct str cell_text(struct invocation *in, const struct column *column,
     return buf_take(&out, &in->arena);
 }
 
-/* One line; what is empty is shown as "-", so that columns can be counted. */
+/* Prints one line. An empty cell is printed as "-", so that columns can be counted. */
 static void print_cells(const struct str *cells, const size_t *widths, size_t n)
 {
     BUF_SCOPED(line, SIZE_MAX);

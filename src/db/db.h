@@ -177,16 +177,19 @@ int db_run_or(struct db *db, const struct db_query *q, struct db_args args, stru
 int db_check_room(struct db *db, const struct db_query *count, struct db_args args, int64_t max,
                   const char *what, struct error *err) MUST_CHECK;
 
-/* The same as db_run(), in a transaction, for a statement of which nothing must be known before the
- * next one or the commit: PostgreSQL is sent it with that, which fails in its place. */
+/* The same as db_run(), in a transaction, for a statement whose result is not needed before the
+ * next statement or the commit. With PostgreSQL it is sent together with that one, which returns
+ * its error. */
 int db_run_later(struct db *db, const struct db_query *q, struct db_args args,
                  struct error *err) MUST_CHECK;
 
-/* The same with rows, which on_row may see only with the next statement; not after a rollback. */
+/* The same with rows: on_row may be called as late as during the next statement, but not after a
+ * rollback. */
 int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
                   void *ctx, struct error *err) MUST_CHECK;
 
-/* Waits for the answers to what was to be run later, before the commit does. */
+/* Waits for the answers to the statements of db_run_later() and db_exec_later(), before the commit
+ * does. */
 int db_settle(struct db *db, struct error *err) MUST_CHECK;
 
 /* A function of a store that is one statement; its prototype is in the store's header:

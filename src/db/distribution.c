@@ -20,7 +20,8 @@
 #define ONE_SHARD(name, column)                                                                    \
     { name, "SELECT create_distributed_table('" name "', '" column "', colocate_with => 'none', shard_count => 1)", \
       CLEAR(name) }
-/* The same for a table that has no log on one PostgreSQL: a shard moves by its log. */
+/* The same for a table that is UNLOGGED on a single PostgreSQL: Citus moves shards by logical
+ * replication, which needs the WAL. */
 #define LOGGED_SHARD(name, column)                                                                 \
     { name, "ALTER TABLE " name " SET LOGGED;"                                                     \
             "SELECT create_distributed_table('" name "', '" column "', colocate_with => 'none', shard_count => 1)", \
@@ -28,14 +29,14 @@
 #define OF_TENANT(name) SPLIT(name, "agents")
 
 const struct table_place table_places[] = {
-    /* What every node of muster reads whole, also while a worker is unavailable. */
+    /* Tables that every node of muster reads in full, even while a worker is unavailable. */
     WHOLE("tenants"), WHOLE("change_numbers"), WHOLE("registry_changes"), WHOLE("user_changes"), WHOLE("schema_version"), WHOLE("prices"),
     WHOLE("users"), WHOLE("user_roles"), WHOLE("sessions"), WHOLE("personal_tokens"), WHOLE("user_links"), WHOLE("user_link_roles"), WHOLE("user_factors"),
     WHOLE("recovery_codes"), WHOLE("user_identities"), WHOLE("oidc_groups"),
     WHOLE("keys"), WHOLE("agent_models"),
     WHOLE("command_policies"), WHOLE("alert_rules"),
 
-    /* What is written often, and belongs to no tenant: on one server. */
+    /* Tables that are written often and belong to no tenant: one shard, on one server. */
     LOGGED_SHARD("rate_windows", "name"), LOGGED_SHARD("nodes", "node"),
     ONE_SHARD("sign_in_failures", "about"),
 
@@ -187,7 +188,7 @@ static bool read_range(void *ctx, const struct db_row *row)
 {
     struct ranges *r = ctx;
 
-    if ((r->n & (r->n - 1)) == 0) /* full: its room is a power of two */
+    if ((r->n & (r->n - 1)) == 0) /* full: the capacity is a power of two */
         r->items = mem_resize(r->items, (r->n == 0 ? 1 : 2 * r->n) * sizeof(*r->items));
     r->items[r->n++] =
         (struct place_range){ db_get_int(row, 0), db_get_int(row, 1), db_get_int(row, 2) + 1 };

@@ -92,7 +92,7 @@ int64_t db_skipped(const struct db *db)
     return db->n_skipped;
 }
 
-/* A reader of rows that carry checksums. */
+/* Context of an on_row wrapper that verifies the checksum of each row. */
 struct verified {
     struct db *db;
     const struct row_sum *sum;
@@ -147,7 +147,7 @@ int db_run_later(struct db *db, const struct db_query *q, struct db_args args, s
 int db_exec_later(struct db *db, const struct db_query *q, struct db_args args, db_row_fn *on_row,
                   void *ctx, struct error *err)
 {
-    assert(q->sum == NULL); /* what verifies them would be gone by then */
+    assert(q->sum == NULL); /* the verifying wrapper is on the stack, and would be gone by then */
     if (db->driver->exec_later == NULL)
         return db_exec(db, q, args, on_row, ctx, err);
     db_begin_use(db);

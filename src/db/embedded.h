@@ -32,10 +32,10 @@ void db_watch(struct db *db, bool (*go_on)(void *ctx), void *ctx);
  * cannot be kept: with PostgreSQL, and on connections that are not readers. */
 bool db_set_deadline(struct db *db, int64_t until_us);
 
-/* For code that knows that it would miss the deadline, or would wait for something else. */
+/* For code that would miss the deadline, or would wait for something other than the database. */
 bool db_has_deadline(const struct db *db);
 
-/* Bytes of the whole database, all tenants together; of the write-ahead log's file (0 with
- * PostgreSQL). */
+/* The sizes in bytes of the whole database, all tenants together, and of the write-ahead log's file
+ * (0 with PostgreSQL). */
 int db_size(struct db *db, int64_t *ret, struct error *err) MUST_CHECK;
 int64_t db_log_bytes(const char *url);

@@ -1,10 +1,10 @@
-/* followed.h - whether what a cache has loaded still holds, by the change number of the database.
+/* followed.h - checks by the database's change number whether a cache is up to date.
  *
- * After a connection was lost and made again everything is loaded, whatever the number: a standby
- * that was behind when it took over gives numbers again to other changes. A smaller number means
- * that rows were put back by hand; with Citus, that the server's copy of the numbers is late.
+ * After a reconnect the cache loads everything, whatever the number: a standby that lagged when it
+ * took over reuses change numbers for other changes. A smaller number means that rows were restored
+ * by hand; with Citus, that this server's copy of the numbers lags.
  *
- * Not thread-safe: a cache has one, under the lock by which it loads.
+ * Not thread-safe: each cache has one, guarded by the lock of its refresh.
  */
 #pragma once
 #include "db/db.h"
@@ -15,12 +15,12 @@ struct followed {
 };
 
 enum followed_verdict {
-    FOLLOWED_HOLDS,   /* what was loaded */
-    FOLLOWED_CHANGED, /* rows with a greater number have */
-    FOLLOWED_WHOLE,   /* all is to be loaded: the first time, or changes may be lost */
+    FOLLOWED_HOLDS,   /* the cache is up to date */
+    FOLLOWED_CHANGED, /* load the rows with a greater number */
+    FOLLOWED_WHOLE,   /* load everything: the first load, or changes may be lost */
 };
 
-/* Of a number that was just read, on this connection. */
+/* `number` was just read on this connection. */
 static inline enum followed_verdict followed_judge(const struct followed *f, const struct db *db,
                                                    int64_t number)
 {

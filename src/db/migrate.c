@@ -1,16 +1,16 @@
 /* migrate.c - the schema's version is a row in the database; each step commits with its number.
  *
- * Nodes of the version before go on meanwhile. So a step that has to wait for a lock gives up after
- * LOCK_TIMEOUT, because whatever else wants the table, such as ingest, waits behind it; it is tried
- * again when that had its turn. Nodes are then asked to begin no transaction until it has its
- * locks: with Citus it needs those of all shards at once, which reports leave it at no other
- * moment. PostgreSQL ends an autovacuum that is in the way of a session which has waited for a
- * second (deadlock_timeout): beside one, a step waits a little longer than that.
+ * Nodes of the previous version keep running meanwhile. So a step gives up waiting for a lock after
+ * LOCK_TIMEOUT, because other users of the table, such as ingest, queue behind it; it is retried
+ * after they had their turn. Around a retry the nodes are asked to begin no transaction: with Citus
+ * a step needs the locks of all shards at once, and would never get them while reports are being
+ * stored. PostgreSQL cancels an autovacuum that has blocked a session for a second
+ * (deadlock_timeout): if one is running, a step waits a little longer than that.
  *
- * An index of a large table is built beside its writers, which PostgreSQL does outside of
- * transactions alone ("CONCURRENTLY"). Such a step begins by dropping what an attempt that broke
- * off has left, so it may be repeated until its number is stored. Other processes wait for as long
- * as the one that builds is connected: a lock of its session says so.
+ * An index of a large table is built without blocking its writers (CONCURRENTLY), which PostgreSQL
+ * does only outside of a transaction. Such a step first drops the leftovers of an interrupted
+ * attempt, so it can be repeated until its number is stored. The building session holds an advisory
+ * lock; other processes wait until it is released.
  */
 #include "db/migrate.h"
 
@@ -29,9 +29,9 @@
 
 enum {
     TURN_US = 500000,       /* between two tries */
-    PAUSE_US = 100000,      /* until nodes have heard of it, and ended what they had begun */
-    PATIENCE_US = 60000000, /* with others that hold a lock */
-    SAY_US = 60000000,      /* between two lines of the log about one wait */
+    PAUSE_US = 100000,      /* for nodes to receive the NOTIFY and end their transactions */
+    PATIENCE_US = 60000000, /* how long a step is retried while others hold locks */
+    SAY_US = 60000000,      /* between two log lines about the same wait */
 };
 
 /* clang-format off */
@@ -100,8 +100,8 @@ static int begin_locked(struct db *db, struct error *err)
     return 0;
 }
 
-/* May this program use a database of version `newest`? It may if each step that it does not know
- * says so. */
+/* May this program use a database of version `newest`? It may if every newer step allows that
+ * (`oldest`). */
 static int check_known(struct db *db, int64_t newest, struct error *err)
 {
     int64_t oldest = newest;
@@ -248,13 +248,13 @@ static int create_version_table(struct db *db, struct error *err)
     return -1;
 }
 
-/* A hint: who does not hear it goes on. */
+/* A hint: a node that does not receive it keeps writing. */
 static void tell(struct db *db, const char *text)
 {
     struct error why = { 0 };
 
     if (db_notify(db, str_of(text), &why) != 0)
-        log_write(LOG_INFO, "migrate", "nodes were not told: %s", why.text);
+        log_write(LOG_INFO, "migrate", "could not notify the nodes: %s", why.text);
 }
 
 /* Applies the step after the newest one; `pauses`: while nodes pause. */
@@ -272,9 +272,9 @@ static int try_next(struct db *db, bool pauses, enum outcome *ret, struct error 
     return r;
 }
 
-/* The same, as soon as others let it have its locks, and after another process has built an index
- * or has gone, however long that takes. Nodes keep no process from migrating that waits for another
- * one to end that. */
+/* The same, retried for up to PATIENCE_US while others hold its locks. While another process builds
+ * an index, waits without a limit until that has ended or its process has gone; nodes are not
+ * paused for that wait. */
 static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
 {
     int64_t began_us = clock_raw_us(), said_us = 0;
@@ -296,9 +296,9 @@ static int apply_in_turn(struct db *db, enum outcome *ret, struct error *err)
                 busy ? ": others, such as reports, a dump or a vacuum of the database, hold a lock"
                      : "");
         if (busy) {
-            log_write(LOG_INFO, "migrate", "waits for others: %s", why.text);
+            log_write(LOG_INFO, "migrate", "waiting for a lock: %s", why.text);
         } else if (said_us == 0 || now_us - said_us >= SAY_US) {
-            log_write(LOG_INFO, "migrate", "waits for another process, which builds an index");
+            log_write(LOG_INFO, "migrate", "waiting for another process that builds an index");
             said_us = now_us;
         }
         pauses = busy && *ret != STEP_ELSEWHERE;

@@ -16,8 +16,8 @@ struct migration {
 extern const struct migration migrations[];
 extern const size_t n_migrations;
 
-/* Told around a try of a step that had to wait for the locks of others before (db_notify()): those
- * who hear it begin no transaction in between, for at most so long. */
+/* Sent by db_notify() before and after the retry of a step that could not get its locks: nodes that
+ * receive them begin no transaction in between, for at most MIGRATE_PAUSE_MS. */
 #define MIGRATE_BEGINS "migrates"
 #define MIGRATE_ENDS   "migrated"
 enum { MIGRATE_PAUSE_MS = 900 };

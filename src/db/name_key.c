@@ -8,7 +8,7 @@
 enum { DIGITS = 2 * SHA256_BYTES };
 
 /* Where to cut so that no character is split: at most three bytes before NAME_KEY_MAX. With the
- * digits the key is still longer than any name that is its own. */
+ * digits appended, the key is still longer than any name that is used as its own key. */
 static size_t cut(struct str name)
 {
     size_t len = NAME_KEY_MAX;

@@ -17,7 +17,8 @@ static const int64_t present = INT64_C(1) << 32;
 
 enum { NAME_MAX_BYTES = 320, TEXT_SHOWN = 60, LOGGED_PER_MINUTE = 60 };
 
-/* Types, lengths and numbers first, then the texts: so that no two rows are the same bytes. */
+/* Types, lengths and numbers first, then the texts, so that different rows never have the same byte
+ * sequence. */
 struct adding {
     uint64_t words[2 * ROW_SUM_COLUMNS_MAX];
     size_t n_words;

@@ -13,17 +13,18 @@
 #include "db/driver.h"
 
 enum {
-    PLACES_MAX = 64, /* what is beyond them has no breaker */
+    PLACES_MAX = 64, /* further places have no breaker */
     SLOW_MAX = 3,    /* one after the other */
 
-    /* How long a breaker stays open. A server that was silent is tried less often: it may keep the
-     * session of each try until it goes on. */
+    /* How long a breaker stays open. A server that does not answer is tried less often: each
+     * attempt may leave a session behind until the server recovers. */
     REFUSED_US = USEC_PER_SEC,
     SILENT_US = 10 * USEC_PER_SEC,
-    TRY_US = 15 * USEC_PER_SEC, /* the longest that another waits for the verdict of a try */
+    TRY_US = 15 * USEC_PER_SEC, /* how long other transactions wait for the result of an attempt */
 };
 
-/* Half open: open, and a try has moved `until_us` on. */
+/* Half open: `open` is set, and the transaction that tries the server has moved `until_us`
+ * forward. */
 struct breaker {
     bool open;
     unsigned n_slow;
@@ -33,7 +34,7 @@ struct breaker {
 struct place {
     int64_t number;
     int64_t timeline;
-    struct breaker breakers[2]; /* of those that read, and that write */
+    struct breaker breakers[2]; /* for transactions that read, and that write */
 };
 
 struct servers {
@@ -87,7 +88,7 @@ static bool is_open(const struct breaker *b, int64_t now_us)
     return b->open && now_us < b->until_us;
 }
 
-/* A transaction that writes for several tenants waits for all servers. */
+/* A transaction that writes for several tenants needs all servers. */
 static bool may_write_everywhere(const struct servers *s, int64_t now_us) REQUIRES(s->lock)
 {
     for (size_t i = 0; s->n_ranges > 0 && i < s->n_places; i++)
@@ -129,8 +130,8 @@ static void note(struct breaker *b, enum met met, int64_t now_us)
     }
 }
 
-/* Something that concerns several servers waited for one of them, it is not known for which: those
- * that may be tried again are left alone. */
+/* A statement on several servers timed out, and it is unknown which server was to blame: postpones
+ * the next attempt on all servers whose breaker is open. */
 static void note_somewhere(struct servers *s, int64_t now_us) REQUIRES(s->lock)
 {
     for (size_t i = 0; i < s->n_places; i++)
@@ -249,8 +250,9 @@ void db_set_place(struct db *db, int64_t place)
     db->place = place;
 }
 
-/* With one server, until a transaction has been committed: one is tried every other second. Of
- * several, one that may be tried again is not away: it may be that nothing is sent for it. */
+/* A single server is unavailable until a transaction has been committed: one is tried every other
+ * second. One of several servers counts as available once it may be tried again: there may be no
+ * request for its tenants that would close the breaker. */
 static bool is_away(const struct place *place, bool one, int64_t now_us)
 {
     if (one && place->number == 0)

@@ -21,7 +21,8 @@ static int change_apply(struct writer_job *job, struct txn *txn, struct error *e
 {
     struct change *change = CONTAINER_OF(job, struct change, write);
 
-    /* It has its turn when that was answered: what apply() asks the clock or the caches holds. */
+    /* Once the increment is answered, no other change runs until the commit: what apply() reads
+     * from the clock or the caches stays valid. */
     if (is_cached(change) &&
         (engine_cache(change->engine, change->topic)->bump(txn->db, err) != 0 ||
          db_settle(txn->db, err) != 0))
@@ -50,7 +51,7 @@ static void change_committed(struct writer_job *job, const struct error *err)
     struct change *change = CONTAINER_OF(job, struct change, write);
 
     if (err != NULL && err->code == ERR_FULL && !change->retried) {
-        change->retried = true; /* the reserve, if there is one, is for this */
+        change->retried = true; /* space_note_full() may release the reserve file for this retry */
         space_note_full(engine_space(change->engine));
         if (writer_submit(engine_writer(change->engine), job, NULL) == 0)
             return;

@@ -18,7 +18,7 @@ struct change {
     struct writer_job write; /* internal, as is `read` */
     struct reader_job read;
     struct engine *engine;
-    bool retried;            /* after the disk was found full */
+    bool retried;            /* this is the retry after a full disk */
     enum change_topic topic; /* the cache that the change makes stale */
     int64_t asked_us;        /* as in struct writer_job, as are `budget` and `administrative` */
     struct budget *budget;

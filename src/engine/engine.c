@@ -41,7 +41,7 @@ struct engine {
     void *states[FEATURES_MAX];
     size_t n_opened, n_started; /* features */
     struct writer *writer;
-    struct writer_job trial; /* tells whether a commit succeeds */
+    struct writer_job trial; /* the trial transaction of try_to_commit() */
     atomic_bool tries;       /* it is under way */
     int64_t tried_us;        /* raw clock: when it last began */
     struct readers *readers, *hashers;
@@ -299,8 +299,8 @@ struct tick engine_now(const struct engine *e, bool healthy)
 
 enum { TRIAL_S = 2 }; /* how often a commit is tried */
 
-/* A message in the server's log: it locks nothing and leaves nothing, and its commit is as much as
- * that of a report. */
+/* Writes a message to the server's WAL: takes no locks, stores no row, but its commit needs the
+ * same synchronous standby as that of a report. */
 static int trial_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
     /* clang-format off */
@@ -318,12 +318,12 @@ static void trial_done(struct writer_job *job, const struct error *err)
 {
     struct engine *e = CONTAINER_OF(job, struct engine, trial);
 
-    (void)err; /* a circuit breaker has noted it */
+    (void)err; /* ignored: the circuit breaker has counted it */
     atomic_store(&e->tries, false);
 }
 
-/* A node that has nothing to store would not find out that no commit succeeds: without its
- * synchronous standby a server lets those wait that have written something, and reads go on. */
+/* Commits a trial transaction, so that an idle node also notices when commits hang. A server that
+ * has lost its synchronous standby delays commits that wrote something; reads still work. */
 static void try_to_commit(struct engine *e)
 {
     static struct job_cost cost = JOB_COST(50);
@@ -356,7 +356,7 @@ static void engine_tick(void *ctx, bool healthy)
     writer_expire(e->writer);
     try_to_commit(e);
     if (timed && db_learn_places(e->watch_db, &trouble) != 0)
-        log_write(LOG_INFO, "database", "does not say which server has whom: %s", trouble.text);
+        log_write(LOG_INFO, "database", "cannot read Citus shard placement: %s", trouble.text);
     space_measure(&e->space);
     for (size_t f = 0; f < e->n_opened; f++) {
         const struct feature *feature = e->options.features[f];
@@ -444,8 +444,8 @@ static int64_t half_of(int64_t limit)
     return limit > 1 ? limit / 2 : limit;
 }
 
-/* What one tenant may hold of the queues: half of each, so that the others always find room. (Reads
- * count while they run, too.) Limits that are set already stay. */
+/* Limits each tenant to half of every queue, so that the others always find room. (Reads also count
+ * while they run.) Keeps limits that are set already. */
 static void limit_shares(struct engine *e)
 {
     int64_t *max = engine_budgets(e)->tenant_level.max;

@@ -55,7 +55,7 @@ struct tick engine_now(const struct engine *e, bool healthy);
 
 /* For features, from open() on. */
 const struct settings *engine_settings(const struct engine *e);
-/* What callers hold, with the limits of the service, its tenants, keys and addresses. */
+/* The budgets of callers, with the limits of the service, its tenants, keys and addresses. */
 struct budgets *engine_budgets(struct engine *e);
 
 const char *engine_database(const struct engine *e);
@@ -65,7 +65,8 @@ int engine_open_reader(const struct engine *e, struct db **ret, struct error *er
 
 bool engine_serves(const struct engine *e);
 
-/* Are changes of other processes told at once, now? Otherwise they are found by looking. */
+/* Does the listener receive the changes of other processes at the moment? Otherwise they are found
+ * by polling. */
 bool engine_listens(const struct engine *e);
 
 /* Other processes change this database too: PostgreSQL. */
@@ -99,7 +100,7 @@ struct engine_cache {
     /* Loads what has changed. Blocks: never call it on a loop thread. */
     int (*refresh)(struct engine *e, struct db *db, struct error *err);
 
-    /* Will the next refresh bring more at once? NULL: never. */
+    /* Should the next refresh follow at once, because more is left to load? NULL: never. */
     bool (*has_more)(const struct engine *e);
 };
 
@@ -117,7 +118,7 @@ bool engine_read_inline(struct engine *e, struct reader_job *job) MUST_CHECK;
  * time, and with a short queue. */
 int engine_hash(struct engine *e, struct reader_job *job, struct error *err) MUST_CHECK;
 
-/* Why a report could not be stored now, as a sentence; NULL: it could. Any thread. */
+/* The reason why a report cannot be stored now, as a sentence; NULL: it can. Any thread. */
 const char *engine_problem(const struct engine *e);
 
 /* Free space where the database is. Any thread. */

@@ -19,7 +19,8 @@ struct command;
 struct engine;
 struct route;
 
-/* The text of db_notify() after a change that others have in their caches: they look at once. */
+/* The text that db_notify() sends after a change of cached data: other processes refresh their
+ * caches at once. */
 #define ENGINE_CHANGED "changed"
 
 enum { FEATURE_TABLES_MAX = 12 };
@@ -55,7 +56,8 @@ struct feature {
     void (*notified)(struct engine *e, struct str text);
     bool (*notify)(struct engine *e, struct buf *ret);
 
-    /* The server begins to stop, while requests are still under way: ends waits for others. */
+    /* The server begins to stop, while requests are still under way: cancel waits for other
+     * services. */
     void (*leave)(struct engine *e);
 
     /* Stops what start() started, while the writer still accepts jobs. */

@@ -8,7 +8,7 @@
  * the guess. */
 static const double WEIGHT = 0.1, RATIO_MAX = 8.0;
 
-/* Of a unit: a clock that jumps must not make a cost that no one can wait for, or count. */
+/* Maximum cost per unit: bounds what a clock jump can do to the average. */
 static const double UNIT_US_MAX = 1e6;
 
 int64_t job_cost_us(const struct job_cost *c, size_t units)

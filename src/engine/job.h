@@ -29,8 +29,9 @@ struct job_cost {
 /* Expected microseconds of a job; at least 1. */
 int64_t job_cost_us(const struct job_cost *c, size_t units);
 
-/* A group took `ratio` times as long as expected, and jobs of this kind were `share` (0 to 1) of
- * what was expected. `large`: the group had enough units for its time to say what one costs. */
+/* Updates the average after a group that took `ratio` times as long as expected, and of whose
+ * expected time jobs of this kind had the `share` (0 to 1). `large`: the group had enough units to
+ * derive the cost per unit. */
 void job_cost_learn(struct job_cost *c, double share, double ratio, bool large);
 
 enum writer_job_state {
@@ -47,8 +48,8 @@ struct writer_job {
     int64_t since_us; /* raw clock: since when its caller waits; 0: it has none */
     int64_t place;    /* of its tenant (db/servers.h) */
 
-    /* Writer thread, before any job of the group is applied: says what apply() will ask for, so
-     * that it can be read for all of them at once. May be NULL. */
+    /* Writer thread, before any job of the group is applied: announces the rows that apply() will
+     * need, so that one statement can read them for all jobs. May be NULL. */
     void (*announce)(struct writer_job *job, struct txn *txn);
 
     /* Writer thread, in the transaction. A failure rolls the whole group back. May be called again
@@ -64,13 +65,13 @@ struct writer_job {
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
 
-    /* Whose rows it locks; 0 and STR_NULL: of several, or none; 0 and a key's id: that key's. See
-     * job_queue.h. */
+    /* The tenant and agent whose rows it locks; 0 and STR_NULL: several, or none; 0 and a key's id:
+     * that key's row. See job_queue.h. */
     int64_t tenant_id;
     struct str agent_name;
 
-    int64_t asked_us; /* raw clock: when its caller asked, who is to be answered in time; 0: now,
-                       * or if it has no budget, it may take as long as it takes */
+    int64_t asked_us;      /* raw clock: when the caller's request came in; its deadline counts from
+                              then. 0: now; without a budget there is no deadline */
     struct budget *budget; /* of the caller, whose turn and share it takes; NULL: the service's */
     struct job_cost *cost; /* of its kind; NULL: of jobs without one */
     size_t events, bytes;  /* its weight in the queue; an event is a unit of its cost */

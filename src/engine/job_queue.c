@@ -28,7 +28,7 @@ enum {
  * tenants wait for some of them. */
 enum { TURN_US = 500, SERVICE_TURN_US = 5000 };
 
-enum { ORDER_US = 100000 }; /* to which the jobs of a lane are in order of asking */
+enum { ORDER_US = 100000 }; /* requests less than 100 ms apart count as in order */
 
 /* --- lists of jobs --- */
 
@@ -109,7 +109,7 @@ static struct writer_job *halve(struct writer_job *list)
     return rest;
 }
 
-/* As deep as the logarithm of the number of jobs. */
+/* Merge sort; the recursion depth is the logarithm of the number of jobs. */
 static struct writer_job *sort(struct writer_job *list)
 {
     struct writer_job *rest;
@@ -226,8 +226,9 @@ static void remove_lane(struct turns *t, struct lane *lane)
     t->spare = lane;
 }
 
-/* Did its caller ask before that of the lane's last job? Threads that submit at the same time do
- * not count, but what was asked for takes other steps first. The service's own have no caller. */
+/* Did the caller of this job ask more than ORDER_US before the caller of the lane's last job? That
+ * happens when a request takes other steps before it submits a job. Smaller differences come from
+ * threads that submit at the same time. The service's own jobs have no caller. */
 static bool is_behind(const struct lane *lane, const struct writer_job *job)
 {
     const struct writer_job *last = CONTAINER_OF(lane->jobs.last, struct writer_job, next);
@@ -249,7 +250,7 @@ static void turns_add(struct turns *t, struct writer_job *job)
     t->us += job->cost_us;
 }
 
-/* Does it need a group of another place? */
+/* Does the job's place differ from that of the group? */
 static bool is_of_another(const struct writer_job *job, const struct turns_choice *choice)
 {
     return choice->by_place && job->place != choice->place;
@@ -264,14 +265,15 @@ static bool is_spared(const struct lane *lane, const struct turns_choice *choice
            is_of_another(job, choice);
 }
 
-/* Notes a lane whose turn it is and that has to wait for a group of its own kind. */
+/* Remembers the first lane that lost its turn because its job belongs to another place. */
 static void pass_over(struct turns *t, struct lane *lane, const struct turns_choice *choice)
 {
     if (t->passed_over == NULL && is_of_another(lane->jobs.first, choice))
         t->passed_over = lane;
 }
 
-/* The group is complete: the next one begins with a lane that was passed over for its place. */
+/* The group is complete. If a lane was passed over because of its place, the next group begins with
+ * it. */
 static void turns_end_group(struct turns *t)
 {
     struct lane *lane = t->passed_over;
@@ -420,8 +422,8 @@ static int64_t wait_max_us(const struct job_queue *q)
     return max_us > USEC_PER_SEC ? max_us : USEC_PER_SEC;
 }
 
-/* How long one may expect to wait for a turn. It is less than one may wait, since health tells of
- * those who did wait for that long. */
+/* The longest expected wait with which a job is accepted. It is less than wait_max_ms: a job that
+ * waits for all of that time fails, and the health check reports the writer as stalled. */
 static int64_t expected_max_us(const struct job_queue *q)
 {
     const int64_t max_us = (int64_t)q->limits.wait_max_ms * USEC_PER_MSEC;
@@ -473,8 +475,7 @@ static bool take_share(const struct writer_job *job)
     return false;
 }
 
-/* A job of any size finds room in an empty queue; and one of any size fits into a share of which
- * nothing is used. */
+/* An empty queue accepts a job of any size, and so does a tenant's share when it is unused. */
 int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err)
 {
     bool first = find(&q->turns, job) == NULL;
@@ -490,7 +491,7 @@ int job_queue_add(struct job_queue *q, struct writer_job *job, struct error *err
     return 0;
 }
 
-/* Notes whose job is taken, to know whether several tenants write. */
+/* Records the tenant of the job that is taken, to detect that several tenants write. */
 static void note_tenant(struct job_queue *q, const struct writer_job *job, int64_t now_us)
 {
     const struct budget *tenant = share_of(job->budget);
@@ -536,7 +537,7 @@ static size_t writers_of(const struct job_queue *q, const struct budget *tenant)
     return n;
 }
 
-/* The tenant whose costly jobs have all the writers that they may have; NULL: none. */
+/* The tenant whose expensive jobs already occupy all writers but one; NULL: there is none. */
 static const struct budget *tenant_at_its_most(const struct job_queue *q)
 {
     for (size_t i = 0; q->n_writers > 1 && i < q->n_writers; i++)

@@ -1,13 +1,13 @@
 /* job_queue.h - which jobs the writer accepts, and which of them form the next group.
  *
- * Accepted is what fits into the queue and into the tenant's share of it; taken is what has its
- * turn, as much as one transaction should hold.
+ * A job is accepted if it fits into the queue and into the tenant's share of it. A group is made of
+ * the jobs whose turn it is, as many as one transaction should hold.
  *
  * Jobs wait in one lane per tenant, in order of arrival, and administrative ones in a second; the
  * service's own jobs have a lane too. In its turn a lane is given some of the writer's time, and
- * its jobs are taken as far as their expected cost is covered; what is left counts for its next
- * turn (deficit round robin). So a tenant's queue, however long or costly, delays the others by one
- * turn.
+ * its jobs are taken as far as their expected cost is covered; unused time is carried over to its
+ * next turn (deficit round robin). So a tenant's queue, however long or costly, delays the others
+ * by one turn.
  *
  * Invariants:
  *  1. A lane exists only while it has jobs.
@@ -53,7 +53,7 @@ void job_list_sort(struct job_list *list);
 struct writer_job *job_list_take(struct job_list *list);
 
 enum {
-    /* What a group should take at least beside that of another writer, and how long it waits for
+    /* The least cost of a group that runs beside another writer's, and how long a writer waits for
      * that much. */
     BESIDE_GROUP_US = 500,
     BESIDE_WAIT_US = 2000,
@@ -62,9 +62,8 @@ enum {
 enum { LANE_SLOTS = 256 };
 
 struct turns {
-    struct lane *current; /* whose turn it is; the lanes are a ring. NULL: no jobs */
-    struct lane
-        *passed_over; /* whose turn came first during this group, of another place; or NULL */
+    struct lane *current;     /* whose turn it is; the lanes are a ring. NULL: no jobs */
+    struct lane *passed_over; /* first lane that lost its turn because of its place */
     struct lane *slots[LANE_SLOTS], *spare;
     size_t n_lanes;
     size_t events, bytes;
@@ -74,7 +73,8 @@ struct turns {
 struct job_queue {
     struct writer_limits limits;
     size_t n_writers; /* that take groups */
-    /* By writer: whose costly job it has, one that takes longer than a group should; NULL: none. */
+    /* By writer: the tenant whose expensive job (longer than a group should take) it runs; NULL: it
+     * runs none. */
     const struct budget *costly[WRITERS_MAX];
     struct turns turns;
     bool placed;                      /* some jobs had a place */
@@ -105,10 +105,10 @@ int64_t job_queue_beside_until(const struct job_queue *q, size_t writer);
 void job_queue_end_group(struct job_queue *q, size_t writer);
 
 /* Takes the jobs of one transaction for this writer, which has no group. While several tenants
- * write, costly jobs of one of them have all writers but one: what the others send meanwhile need
- * not wait for them. So there may be none to take although the queue is not empty. All jobs of a
- * group have one place: on two servers, it would be committed in two phases, and fail if either is
- * away. */
+ * write, the expensive jobs of one tenant may occupy all writers but one, so that the other
+ * tenants' jobs need not wait for them. *ret_group may therefore be empty although the queue is
+ * not. All jobs of a group belong to one place: a group on two servers would need a two-phase
+ * commit, and fail when either server is unavailable. */
 void job_queue_take_group(struct job_queue *q, size_t writer, int64_t now_us,
                           struct job_list *ret_group);
 

@@ -1,9 +1,10 @@
 /* listener.c - listens, and sends what has gathered, five times a second.
  *
- * With Citus, a text reaches those who listen on the server where it was sent. So a node that uses
- * a worker also listens on the coordinator, and sends there, too, what it has to send. Texts that
- * are sent with a transaction come from the worker: each such node passes them on to the
- * coordinator. Where it cannot be reached, a node gets those of its own server, and is heard there.
+ * With Citus, a NOTIFY reaches only the sessions that LISTEN on the same server. So a node that
+ * uses a worker also listens on the coordinator, and sends its texts to both. A NOTIFY that is part
+ * of a transaction is sent on the worker only: each node that uses this worker forwards it to the
+ * coordinator. While the coordinator cannot be reached, nodes of the same worker still notify each
+ * other.
  */
 #include "engine/listener.h"
 
@@ -109,8 +110,8 @@ static void leave_coordinator(struct listener *l, const struct error *why)
     l->coordinator = NULL;
     if (why != NULL)
         log_write(LOG_WARNING, "listener",
-                  "changes of nodes that use other servers are noticed within a second only: the "
-                  "coordinator: %s",
+                  "no LISTEN connection to the coordinator; changes of nodes on other servers are "
+                  "found by polling once a second: %s",
                   why->text);
 }
 
@@ -140,14 +141,14 @@ static void use_coordinator(struct listener *l)
         l->timed_us = now_us;
         r = database_clock_learn(l->coordinator, &why);
     }
-    if (r >= 0 && l->pass_on) /* those who use this worker got it, the others did not */
+    if (r >= 0 && l->pass_on) /* nodes on other servers did not receive it */
         r = db_notify(l->coordinator, STR_LIT(ENGINE_CHANGED), &why);
     l->pass_on = false;
     if (r < 0)
         leave_coordinator(l, &why);
 }
 
-/* To all who listen; some get it twice. */
+/* Notifies all listening nodes; some receive the text twice. */
 static int send_text(struct listener *l, struct str text, struct error *err)
 {
     struct error why = { 0 };
@@ -197,8 +198,8 @@ static void *listener_main(void *arg)
         const bool ok = listen_and_send(l, &err) == 0;
 
         if (!ok && rest_us == 0)
-            log_write(LOG_WARNING, "listener",
-                      "changes elsewhere are noticed within a second only: %s", err.text);
+            log_write(LOG_WARNING, "listener", "LISTEN connection lost; polling once a second: %s",
+                      err.text);
         rest_us = ok ? 0 : USEC_PER_SEC;
         atomic_store(&l->listens, ok && (!db_is_worker(l->options.db) || l->coordinator != NULL));
     }

@@ -1,9 +1,9 @@
-/* listener.h - the thread that gets what other processes on the same PostgreSQL send, and sends.
+/* listener.h - the thread that exchanges notifications with other processes on the same PostgreSQL.
  *
  * A text is ENGINE_CHANGED, after which the watcher refreshes the caches at once; MIGRATE_BEGINS
- * and MIGRATE_ENDS, between which writers pause; or a feature's name, a blank and what that feature
- * sends its like. It is a hint: nothing is lost for good when one does not arrive, because everyone
- * also looks by themselves from time to time.
+ * and MIGRATE_ENDS, between which writers pause; or a feature's name, a blank and a text for the
+ * same feature of the other processes. It is a hint: nothing is lost when one does not arrive,
+ * because every process also polls the database.
  */
 #pragma once
 #include <stdbool.h>

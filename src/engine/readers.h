@@ -20,8 +20,8 @@ struct reader_job {
     int64_t since_us;        /* raw clock */
     int64_t asked_us;        /* raw clock: when its caller asked; 0: it asks now */
     struct budget *budget;   /* of the caller, whose share it takes; NULL: the service's own */
-    int64_t tenant_id; /* whose rows alone it reads; 0: it is not known, or there are others */
-    bool ahead; /* before all jobs that are not, and beyond the queue's limit: half as many again */
+    int64_t tenant_id;       /* the only tenant whose rows it reads; 0: unknown, or several */
+    bool ahead; /* runs before all other jobs, and may exceed the queue's limit by half */
 
     /* Reader thread, or the caller of readers_run_inline(). Called again after a deadline passed.
      */
@@ -33,8 +33,8 @@ struct reader_job {
 
 /* One thread per connection; no other thread may use the `n` connections until readers_free(). A
  * job whose caller has waited for its turn for `wait_max_us` ends with ERR_BUSY. 0: there is no
- * limit, and the time from the wait to the end of run() is taken off what the caller waits later
- * (asked_us), since most of it is not the database's. */
+ * limit, and the time from the wait to the end of run() does not count towards the caller's
+ * deadline (asked_us), since most of it is not spent in the database. */
 int readers_new(struct db *const *dbs, size_t n, size_t queue_max, int64_t wait_max_us,
                 struct readers **ret, struct error *err) MUST_CHECK;
 

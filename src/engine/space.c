@@ -81,7 +81,7 @@ static void set_low(struct space *s, bool low, int64_t free_bytes, int64_t floor
         return;
     if (low)
         log_write(LOG_ERROR, "storage",
-                  "reports are refused: %lld bytes are free, fewer than the floor of %lld",
+                  "reports are refused: %lld bytes are free, less than the floor of %lld",
                   (long long)free_bytes, (long long)floor);
     else
         log_write(LOG_INFO, "storage", "reports are accepted again: %lld bytes are free",
@@ -106,7 +106,7 @@ static void measure(struct space *s, bool is_full) REQUIRES(s->lock)
         make_reserve(s, reserve);
     atomic_store(&s->free_bytes, free_bytes);
     atomic_store(&s->floor_bytes, floor);
-    /* a little more to become good again, so that it does not alternate */
+    /* hysteresis: needs 1/8 more to leave the low state, so that it does not flap */
     set_low(s, free_bytes < (atomic_load(&s->low) ? floor + floor / 8 : floor), free_bytes, floor);
 }
 

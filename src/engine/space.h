@@ -1,9 +1,8 @@
 /* space.h - free space where the database is, and a reserve for administration.
  *
- * Below a floor of free bytes no reports are accepted, so that keys can still
- * be revoked and rotated, people can sign in, and the audit log can grow. If
- * the disk becomes full all the same, because others write to it, a file kept
- * for that moment is deleted.
+ * Below a floor of free bytes no reports are accepted, so that keys can still be revoked and
+ * rotated, people can sign in, and the audit log can grow. If other programs fill the disk all the
+ * same, a reserve file is deleted.
  *
  * PostgreSQL's disk is not visible from here: only its errors are.
  *

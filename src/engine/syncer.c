@@ -101,7 +101,7 @@ static void *syncer_main(void *arg)
         failed = failed || db_sync(s->options.db, &failure) != 0; /* invariant 3 */
         times.ended_us = clock_mono_us();
         atomic_store_explicit(&s->began_us, 0, memory_order_relaxed);
-        relax(s, jobs.us); /* first, so that the writer works while the jobs are told */
+        relax(s, jobs.us); /* first, so that the writer works while done() of the jobs is called */
         s->options.synced(s->options.ctx, &jobs, &times, failed ? &failure : NULL);
         assert(jobs.first == NULL); /* invariant 2 */
     }
@@ -120,7 +120,7 @@ int syncer_new(const struct syncer_options *options, struct syncer **ret, struct
         cond_done(&s->changed);
         lock_done(&s->lock);
         free(s);
-        return err_set(err, ERR_INTERNAL, "cannot start the thread that syncs");
+        return err_set(err, ERR_INTERNAL, "cannot start the syncer thread");
     }
     *ret = s;
     return 0;

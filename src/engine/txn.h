@@ -60,9 +60,9 @@ struct txn_methods {
     void (*open)(struct engine *e, struct txn *txn); /* once, before the writer runs */
     void (*close)(struct txn *txn);                  /* once, after the writer has ended */
 
-    /* All jobs have announced what they will ask for, and none is applied yet. Rows that other
-     * writers lock by tenant before all others, as those of tenants with new agents, are locked
-     * here. */
+    /* All jobs have announced the rows they will need, and none is applied yet. Rows that every
+     * writer locks first, in the order of tenants (such as those of tenants with new agents), are
+     * locked here. */
     int (*announced)(struct txn *txn, struct error *err);
 
     /* All jobs are applied: prepare() of all features, then settle() of all, then the commit. What

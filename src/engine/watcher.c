@@ -39,7 +39,7 @@ static void refresh_caches(struct watcher *w)
     if (was_healthy && !ok)
         log_write(LOG_ERROR, "database", "does not answer: %s", err.text);
     else if (!was_healthy && ok)
-        log_write(LOG_INFO, "database", "answers again");
+        log_write(LOG_INFO, "database", "is available again");
     if (ok && w->options.has_more(w->options.ctx))
         watcher_wake(w);
 }
@@ -148,7 +148,7 @@ void watcher_free(struct watcher *w)
 
 enum {
     CALM_US = 2000,            /* differences up to this are left: the clock would only jitter */
-    SLOW_US = USEC_PER_SEC,    /* an answer that took longer says too little */
+    SLOW_US = USEC_PER_SEC,    /* slower answers are too imprecise to use */
     FAR_US = 2 * USEC_PER_SEC, /* worth a line in the log */
 };
 
@@ -167,7 +167,8 @@ static void tell(int64_t before_us, int64_t now_us)
                   (double)llabs(now_us) / (double)USEC_PER_SEC, now_us < 0 ? "ahead of" : "behind");
 }
 
-/* The clock of a server that is no worker was learned: that of a worker no longer counts. */
+/* Set once the clock of the coordinator, or of a single PostgreSQL, was read: from then on workers'
+ * clocks are ignored. */
 static atomic_bool led;
 
 int database_clock_learn(struct db *db, struct error *err)

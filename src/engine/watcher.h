@@ -34,8 +34,8 @@ void watcher_free(struct watcher *w);
 
 /* The time by the clock of a database that several machines share. Silences, leases and grace
  * periods are compared with times that other machines stored, so all go by the database's clock:
- * this learns how far this machine's clock is off, and sets the program's clock right. Once the
- * server of Citus that is no worker was asked, the coordinator, a worker's clock changes nothing,
- * also while the coordinator is away: so nodes of all servers agree. One thread at a time for each
- * kind. */
+ * this learns how far this machine's clock is off, and sets the program's clock right. With Citus,
+ * once the coordinator's clock was read, workers' clocks are ignored, even while the coordinator is
+ * unavailable: so nodes on all servers agree. At most one thread calls it with a connection to a
+ * worker, and one with a connection to the coordinator. */
 int database_clock_learn(struct db *db, struct error *err) MUST_CHECK;

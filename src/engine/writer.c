@@ -1,4 +1,4 @@
-/* writer.c - takes groups of jobs, applies and commits each, and tells its jobs. */
+/* writer.c - takes groups of jobs, applies and commits each, and calls done() of its jobs. */
 #include "engine/writer.h"
 
 #include <assert.h>
@@ -26,15 +26,15 @@
 
 enum {
     STALL_S = 5,      /* for one group: the disk or the database hangs */
-    LOOK_US = 100000, /* how often jobs are looked for that have waited too long */
+    LOOK_US = 100000, /* how often the queue is checked for jobs past their deadline */
 
-    /* How long the next group is waited for after a sync: this part of one, and no longer than
-     * that. */
+    /* After a sync the writer waits for new jobs for 1/LINGER_PART of the average sync, at most
+     * LINGER_MAX_US. */
     LINGER_PART = 8,
     LINGER_MAX_US = 2000,
 
-    /* What a group takes says what a unit costs if it has this many; a small group is mostly the
-     * work of its transaction, and may only lower the average. */
+    /* Groups of at least this size update the cost per unit. In a smaller group most of the time is
+     * per transaction, so it may only lower the average. */
     LARGE_EVENTS = 200,
 
     RETRIES_MAX = 3, /* of a group, after a deadlock */
@@ -52,7 +52,7 @@ struct writer_thread {
     _Atomic int64_t group_us; /* raw clock, when it took the group it works on; 0: none */
 };
 
-/* A wait for jobs that cost so much, until then by the raw clock. */
+/* Wait until jobs of cost `us` are queued, at most until `until_us` (raw clock). */
 struct linger {
     int64_t us, until_us;
 };
@@ -68,7 +68,7 @@ struct writer {
     struct job_queue queue GUARDED_BY(lock);
     uint64_t submitted GUARDED_BY(lock);  /* bytes since the start */
     int64_t wanted_us GUARDED_BY(lock);   /* cost of queued jobs for which a writer is woken */
-    struct linger again GUARDED_BY(lock); /* for those who were told, and may send again */
+    struct linger again GUARDED_BY(lock); /* for clients to send again */
     int64_t paused_us GUARDED_BY(lock);   /* raw clock: no transaction begins before then */
     bool stopping GUARDED_BY(lock);
     bool fatal GUARDED_BY(lock);
@@ -136,7 +136,7 @@ static void set_state(struct txn *txn, enum txn_state state)
     txn->state = state;
 }
 
-/* Tells the jobs, which are not in the queue any more. */
+/* Calls done() of each job; the jobs have left the queue. */
 static void finish(struct job_list *group, const struct error *err)
 {
     while (group->first != NULL) {
@@ -165,7 +165,7 @@ static void expire(struct writer *w) REQUIRES(w->lock)
     atomic_store_explicit(&w->overdue_us, now_us, memory_order_relaxed);
     for (const struct writer_job *job = old.first; job != NULL; job = job->next)
         metric_add(METRIC_BUSY_WRITER, 1);
-    err_set(&err, ERR_BUSY, "the database did not take it within %u ms", max_ms);
+    err_set(&err, ERR_BUSY, "the database did not store it within %u ms", max_ms);
     finish(&old, &err);
     lock_acquire(&w->lock);
 }
@@ -218,8 +218,8 @@ static void on_synced(void *ctx, struct job_list *jobs, const struct sync_times 
     become_fatal(w, err);
 }
 
-/* The jobs of a sync, which cost so much, are about to be told: those who sent them get a moment to
- * send again before the next group is taken. */
+/* Jobs that cost `told_us` are synced, and their done() is about to be called. Waits a moment
+ * before the next group, so that their clients can send again. */
 static void on_relaxed(void *ctx, int64_t told_us)
 {
     struct writer *w = ctx;
@@ -244,11 +244,11 @@ static struct linger linger_of(struct writer *w, const struct writer_thread *t) 
     return until_us == 0 ? w->again : (struct linger){ BESIDE_GROUP_US, until_us };
 }
 
-/* Is it time for a transaction? While the group before is synced, when what is queued takes about
- * as long as the rest of the sync. After the sync, when those who were told have sent again or have
- * had the time for it: else connections fall into two halves that pay for a sync each. Beside
- * another writer, when what is queued is worth a transaction of its own. *ret_until_us: when to
- * look again. */
+/* Should the next transaction begin? During the sync of the previous group: once the queued jobs
+ * take about as long as the rest of the sync. After a sync: once the clients that got their replies
+ * have sent again, or LINGER_MAX_US has passed; otherwise the connections split into two halves,
+ * each with its own sync. Beside another writer: once the queued jobs are worth a transaction of
+ * their own. *ret_until_us: when to check again. */
 static bool is_ready(struct writer *w, const struct writer_thread *t, int64_t *ret_until_us)
     REQUIRES(w->lock)
 {
@@ -296,7 +296,7 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
     for (;;) {
         wait_for_work(w, t);
         job_queue_take_group(&w->queue, number, clock_mono_us(), ret_group);
-        w->wanted_us = 0; /* the other writer is woken for any job, and looks by itself */
+        w->wanted_us = 0; /* any job wakes the other writer, which checks the queue itself */
         if (ret_group->first != NULL || w->stopping)
             break;
         cond_wait(&w->filled, &w->lock); /* what is queued has to wait for another writer */
@@ -308,9 +308,9 @@ static void take_group(struct writer_thread *t, struct job_list *ret_group)
         job_list_sort(ret_group);
 }
 
-/* What transactions before have found is forgotten with a connection: a standby that has become the
- * primary may not have it. Rows of the statement that BEGIN goes with are in memory as a whole: who
- * reads much has it answered first. */
+/* After a reconnect, cached results of earlier transactions are dropped: a standby that has become
+ * the primary may not have their rows. The statement that is sent along with BEGIN has all of its
+ * rows buffered in memory: so BEGIN is sent alone for jobs that read much. */
 static int begin(struct writer_thread *t, const struct writer_job *first, struct error *err)
 {
     const struct writer_hooks *hooks = t->writer->options.hooks;
@@ -399,7 +399,7 @@ static int commit_group(struct writer_thread *t, struct job_list *group, struct 
     return 0;
 }
 
-/* Two that met in a deadlock must not meet again. */
+/* A random pause, so that two deadlocked transactions do not collide again. */
 static void pause_before(unsigned attempt)
 {
     struct timespec pause = { 0 };
@@ -410,7 +410,7 @@ static void pause_before(unsigned attempt)
     (void)nanosleep(&pause, NULL);
 }
 
-/* The same, again after a deadlock. */
+/* The same, retried after a deadlock. */
 static int commit_or_retry(struct writer_thread *t, struct job_list *group, struct pace *ret_pace,
                            struct error *err)
 {
@@ -441,7 +441,7 @@ static void learn(struct writer *w, const struct job_list *group, const struct p
         job_cost_learn(job->cost, (double)job->cost_us / (double)group->us, ratio, large);
 }
 
-/* The group is committed: tells its jobs, at once or when it is synced. */
+/* The group is committed: calls done() of its jobs, at once or after the sync. */
 static void hand_over(struct writer_thread *t, struct job_list *group, const struct pace *pace)
 {
     struct writer *w = t->writer;
@@ -472,7 +472,7 @@ static bool is_fatal(struct writer *w)
     return fatal;
 }
 
-/* Is it a failure of the database, and not of one job? */
+/* Is it a failure of the database rather than of one job? */
 static bool is_general(enum err_code code)
 {
     return code == ERR_IO || code == ERR_FULL || code == ERR_UNAVAILABLE;
@@ -487,7 +487,7 @@ static bool is_refused(struct writer_thread *t, struct job_list *single, int64_t
     if (max_ms == 0 || single->first->unbounded ||
         clock_raw_us() - began_us < (int64_t)max_ms * USEC_PER_MSEC)
         return false;
-    err_set(&err, ERR_BUSY, "the database did not take it within %u ms", max_ms);
+    err_set(&err, ERR_BUSY, "the database did not store it within %u ms", max_ms);
     finish(single, &err);
     return true;
 }
@@ -499,7 +499,7 @@ static void run_group(struct writer_thread *t, struct job_list *group)
     struct pace pace = { 0 };
 
     if (commit_or_retry(t, group, &pace, &err) == 0) {
-        if (group->first != NULL) /* else a test told its jobs early */
+        if (group->first != NULL) /* empty only in a test build that answers early */
             hand_over(t, group, &pace);
         return;
     }

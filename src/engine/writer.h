@@ -49,11 +49,11 @@ int writer_new(const struct writer_options *options, struct writer **ret,
                struct error *err) MUST_CHECK;
 
 /* Any thread. ERR_BUSY: the queue or the tenant's share of it (BUDGET_EVENTS, BUDGET_WRITER_US) is
- * full, or the writer is stopping. A tenant that has nothing in the queue is not refused a small
- * job, nor for its share. ERR_IO: see invariant 3. */
+ * full, or the writer is stopping. A tenant without queued jobs can always submit a small job, and
+ * its share is not checked. ERR_IO: see invariant 3. */
 int writer_submit(struct writer *w, struct writer_job *job, struct error *err) MUST_CHECK;
 
-/* As db_place_of(), for those who put jobs together. Any thread. */
+/* As db_place_of(), for code that fills in struct writer_job. Any thread. */
 int64_t writer_place_of(const struct writer *w, int64_t tenant_id);
 
 /* Writer thread, in a transaction; may be called again after a rollback. */
@@ -64,12 +64,12 @@ typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
                     struct error *err) MUST_CHECK;
 
-/* The same for a caller who must be answered: it fails when that has waited for too long since
+/* The same for a caller with a deadline: fails when the caller has waited for too long since
  * `asked_us`. Both are as in struct writer_job. */
 int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
                         sync_job_fn *fn, void *ctx, struct error *err) MUST_CHECK;
 
-/* No transaction begins for so long: jobs wait. 0: they go on. Any thread. */
+/* Begins no transaction for `ms`; jobs wait in the queue. 0: ends the pause. Any thread. */
 void writer_pause(struct writer *w, int ms);
 
 /* Has every thread worked on one group for more than 5 s, so that what is queued waits for it? Or

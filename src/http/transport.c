@@ -316,7 +316,7 @@ size_t http_transport_unsent(const struct http_conn *c)
 
 /* Receiving */
 
-/* To a client that speaks HTTP without TLS, as a browser does that was given http://. */
+/* Answers a client that sent plain HTTP to the TLS port, such as a browser given an http:// URL. */
 static void answer_plainly(struct http_conn *c)
 {
     static char text[] = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"

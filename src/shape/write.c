@@ -162,7 +162,7 @@ void shape_write_member(const struct field *field, const void *from, struct buf 
     case T_POINTS:
         write_list(field, from, sizeof(struct list), out);
         break;
-    case T_DIGEST: /* in no answer */
+    case T_DIGEST: /* never part of a response */
         break;
     case T_SHAPE:
         shape_write_json(field->nested, *(void *const *)from, out);

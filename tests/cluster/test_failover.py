@@ -183,7 +183,7 @@ def test_a_former_primary_that_still_answers_is_used_by_no_node_that_knows_the_n
         assert start_again(before)  # no one has fenced it: to libpq it is as good as the new one
         sql(after, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                    f" WHERE datname = '{name}' AND application_name = 'muster'")  # fmt: skip
-        until(lambda: "whose place a standby took" in node.log())
+        until(lambda: "former primary" in node.log())
         for _ in range(10):
             assert not is_stored(node.client(tenant.token).post("/api/v1/telemetry", tenant.event()))
         until(lambda: node.client().get("/api/v1/health").status == 503)

@@ -193,7 +193,7 @@ TEST(a_server_whose_place_was_taken_is_used_by_no_connection)
     CHECK(servers_check_timeline(servers_of(url), 0, 2));
     CHECK(db_open(url, DB_WRITER, &late, &err) != 0);
     CHECK_INT(err.code, ERR_UNAVAILABLE);
-    CHECK(strstr(err.text, "whose place a standby took") != NULL);
+    CHECK(strstr(err.text, "former primary") != NULL);
     db_close(suite_open(url, DB_MAINTENANCE));
 }
 

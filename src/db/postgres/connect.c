@@ -1,9 +1,8 @@
 /* connect.c - connecting, and refusing a server that could lose what it has confirmed.
  *
- * When a standby takes over, its timeline grows. Should the old primary come back and still take
- * writes, because no one has fenced it, what it confirms will be lost, and a key that was revoked
- * since would be good there. A process that has been connected to the new one knows, and uses the
- * old one no longer, by any of its connections.
+ * When a standby takes over, its timeline grows. If the old primary comes back unfenced and accepts
+ * writes, those will be lost, and keys that were revoked since are still valid there. So a process
+ * that has been connected to the new primary refuses the old one on all of its connections.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static int set_up(struct postgres *pg, struct error *err)
 
 struct settings {
     char fsync[8], full_page_writes[8], encoding[32];
-    bool citus; /* its extension is in this database */
+    bool citus; /* the extension is installed in this database */
 };
 
 static bool read_settings(void *ctx, const struct db_row *row)
@@ -169,7 +168,7 @@ static int take_slot(struct postgres *pg, struct error *err)
     return 0;
 }
 
-/* Once a minute: the operator has to know, and each attempt to connect fails so. */
+/* At most once a minute, since every attempt to connect fails in this way. */
 static void log_refusal(const char *text)
 {
     static _Atomic int64_t from_us;
@@ -184,7 +183,7 @@ static void log_refusal(const char *text)
 int db_postgres_check_timeline(struct postgres *pg, struct error *err)
 {
     static const char *const text =
-        "the database leads to a server whose place a standby took: stop that server; if it was "
+        "connected to a former primary, which a standby has replaced: stop that server; if it was "
         "restored on purpose, restart this node";
 
     if (pg->mode == DB_MAINTENANCE ||
@@ -195,8 +194,8 @@ int db_postgres_check_timeline(struct postgres *pg, struct error *err)
     return err_set(err, ERR_UNAVAILABLE, "%s", text);
 }
 
-/* The timeline is in the name of the log that is written now; the control file learns of a new one
- * with the next checkpoint only. A provider may have taken the right to ask for it away. */
+/* Reads the timeline from the name of the current WAL file, since pg_control_checkpoint() shows a
+ * new one only after the next checkpoint. A provider may have revoked the right to read it. */
 static int learn_timeline(struct postgres *pg, struct error *err)
 {
     struct error why = { 0 };
@@ -210,12 +209,12 @@ static int learn_timeline(struct postgres *pg, struct error *err)
         return db_postgres_check_timeline(pg, err);
     if (pg->conn == NULL || why.code != ERR_INTERNAL) /* such as one that is too busy */
         return err_set(err, why.code, "%s", why.text);
-    log_write(LOG_WARNING, "database", "does not say which history it has: %s", why.text);
+    log_write(LOG_WARNING, "database", "cannot read the timeline of the server: %s", why.text);
     return 0;
 }
 
-/* libpq tries the hosts of the URL and the addresses of each one after the other, with a limit for
- * each: short, so that one that is away costs little. */
+/* libpq tries the hosts of the URL and the addresses of each one after the other, with a timeout
+ * for each: short, so that an unreachable one costs little. */
 static int dial(struct postgres *pg, struct error *err)
 {
     const char *const set = getenv("PGCONNECT_TIMEOUT");
@@ -223,7 +222,7 @@ static int dial(struct postgres *pg, struct error *err)
     /* Of several hosts, the primary: a standby may lag, and a key that was revoked there would
      * still be good. Backups and checks take any. */
     const char *const server = pg->mode == DB_MAINTENANCE ? "any" : "read-write";
-    /* What stands before dbname the URL may override; what stands after it, not. */
+    /* The URL may override the keywords before dbname, but not those after it. */
     const char *const keys[] = { "fallback_application_name",
                                  "connect_timeout",
                                  "tcp_user_timeout",

@@ -1,15 +1,15 @@
 /* later.c - statements that are sent at once and answered with the next one.
  *
- * A turn to the server and back costs both sides a wake-up, which for a small
- * transaction is as much as the statement itself. libpq's pipeline mode is on
- * while such statements wait, and only then. After a failed one the server runs
- * nothing more until the pipeline ends: so a COMMIT that follows it is not run.
+ * A turn to the server and back costs both sides a wake-up, which for a small transaction is as
+ * much as the statement itself. libpq's pipeline mode is on while such statements wait, and only
+ * then. After a failed statement the server skips all others until the pipeline ends, so a COMMIT
+ * after it does not run.
  */
 #include <assert.h>
 
 #include "db/postgres/postgres.h"
 
-/* What each transaction says; prepared, so that the server need not parse it each time. */
+/* The commands of each transaction, prepared so that the server need not parse them every time. */
 enum command { BEGIN_WRITER, KEEP_PLANS, COMMIT };
 
 static const struct {
@@ -88,7 +88,7 @@ int db_postgres_settle(struct postgres *pg, struct error *err)
 {
     if (pg->n_later == 0)
         return 0;
-    pg->n_later--; /* the last one has no rows that another could see */
+    pg->n_later--; /* the last statement's rows have no callback */
     return db_postgres_settle_rows(pg, NULL, NULL, err);
 }
 

@@ -84,8 +84,8 @@ static int end_statement(struct postgres *pg, int r)
     return r;
 }
 
-/* Of a reader's statements. Half of a time that was set is for the last statement of a transaction,
- * the other for those before it. */
+/* Sets a reader's statement_timeout. It is half of db_set_read_max(): one half for the last
+ * statement of a transaction, the other for the statements before it. */
 static int set_timeout(struct postgres *pg, struct error *err)
 {
     char sql[64];
@@ -119,7 +119,8 @@ static int begin_reader(struct postgres *pg, struct error *err)
                            NULL, err);
 }
 
-/* After a failure no transaction is open: BEGIN may have worked and what follows it not, in time.
+/* On failure no transaction is left open, even if BEGIN succeeded and the statements after it timed
+ * out.
  */
 static int postgres_begin(struct db *db, struct error *err)
 {
@@ -158,7 +159,7 @@ static int postgres_commit(struct db *db, struct error *err)
     ASSERT_ALWAYS(PQtransactionStatus(pg->conn) == PQTRANS_IDLE); /* it did commit */
     pg->inside = false;
     db_postgres_note(pg, MET_ANSWER);
-    /* So says a server that gave up waiting for its synchronous standby. */
+    /* PostgreSQL warns when it gave up waiting for its synchronous standby. */
     if (pg->warned)
         return err_set(err, ERR_UNAVAILABLE,
                        "PostgreSQL committed with a warning: whether it is durable is unknown");

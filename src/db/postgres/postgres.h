@@ -14,11 +14,11 @@ struct postgres {
     char *host;   /* with port: instead of the URL's; NULL: as the URL says */
     char *port;
     int64_t group;    /* of the server, as Citus numbers them */
-    int64_t timeline; /* of the server; 0: it does not tell */
+    int64_t timeline; /* of the server; 0: unknown */
     enum db_mode mode;
     bool guarded;           /* see db_guard() */
     bool inside;            /* a transaction was begun, and not ended since */
-    bool noted;             /* what it met was a failure, and is noted (servers.h) */
+    bool noted;             /* it failed, and the failure was passed to servers_note() */
     unsigned session;       /* counts connections: statements of an earlier one are gone */
     unsigned n_names;       /* of prepared statements */
     unsigned listens_in;    /* the session that listens; 0: none */
@@ -29,10 +29,10 @@ struct postgres {
     int wait_ms;            /* for an answer */
     bool keeps_plans;   /* this transaction uses kept plans: all of its statements say keeps_plan */
     unsigned n_later;   /* statements that were sent and not yet answered */
-    unsigned rows_at;   /* the place of the one among them that has rows */
-    db_row_fn *rows_fn; /* which sees these; NULL: there is no such one */
+    unsigned rows_at;   /* index of the statement among them that returns rows */
+    db_row_fn *rows_fn; /* gets its rows; NULL: there is no such statement */
     void *rows_ctx;
-    unsigned n_keeping, n_other; /* its statements that do and do not */
+    unsigned n_keeping, n_other; /* its statements with keeps_plan, and without */
     bool warned;                 /* the server sent a WARNING since this was last cleared */
 };
 
@@ -68,8 +68,8 @@ int db_postgres_check_url(const char *url, struct error *err);
 /* Connects, sets the session up and refuses a server that is not safe. */
 int db_postgres_connect(struct postgres *pg, struct error *err);
 
-/* ERR_UNAVAILABLE, and the connection is dropped, if another one has led to the server that took
- * the place of this one's since. */
+/* Fails with ERR_UNAVAILABLE and drops the connection if this process has since been connected to a
+ * server with a later timeline: this one is a former primary. */
 int db_postgres_check_timeline(struct postgres *pg, struct error *err);
 
 /* --- postgres.c --- */
@@ -90,7 +90,7 @@ int db_postgres_open_at(const struct address *at, enum db_mode mode, struct db *
  * if there is none that works. */
 int db_postgres_ready(struct postgres *pg, struct error *err);
 
-/* What a transaction met, for the circuit breaker. */
+/* Passes the result of a transaction to the circuit breaker. */
 void db_postgres_note(struct postgres *pg, enum met met);
 
 /* --- wire.c --- */
@@ -102,8 +102,8 @@ void db_postgres_drop(struct postgres *pg);
  * NULL. Drops the connection when it cannot be used any longer. */
 int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *err);
 
-/* The connection leads to a pooler whose sessions cannot be used so: says that, returns -1 and
- * drops it. */
+/* The connection leads to a pooler that shares sessions, which is not supported: sets the error,
+ * drops the connection and returns -1. */
 int db_postgres_fail_shared(struct postgres *pg, struct error *err);
 
 /* Sends out what PQsend…() queued. */

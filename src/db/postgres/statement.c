@@ -104,7 +104,7 @@ static int prepare(struct postgres *pg, const struct db_query *q, struct stateme
     return 0;
 }
 
-/* Citus plans a statement by its arguments, which say where to. */
+/* Never on Citus, which needs the arguments to route a statement. */
 bool db_postgres_expect_kept_plans(struct postgres *pg)
 {
     pg->keeps_plans = pg->n_keeping > 0 && pg->n_other == 0 && !pg->base.distributed;
@@ -112,7 +112,8 @@ bool db_postgres_expect_kept_plans(struct postgres *pg)
     return pg->keeps_plans;
 }
 
-/* Counts the statement, and has it planned as all but a few are. */
+/* Counts the statement and, unless it has keeps_plan, makes sure that the transaction uses custom
+ * plans. */
 static int choose_plan(struct postgres *pg, const struct db_query *q, struct error *err)
 {
     if (q->keeps_plan) {

@@ -17,8 +17,8 @@ void db_postgres_drop(struct postgres *pg)
     pg->rows_fn = NULL;
 }
 
-/* ERR_IO is for what the server ended the session for. After an error it has undone the
- * transaction, and so it is only known that what was read is damaged. */
+/* ERR_IO only if the server ended the session. After a plain error it has rolled the transaction
+ * back, so all that is known is that the rows that were read are damaged. */
 static enum err_code classify(const char *state, bool ended, enum db_mode mode)
 {
     /* The first prefix that fits, so the longer ones stand first. */
@@ -45,7 +45,8 @@ static enum err_code classify(const char *state, bool ended, enum db_mode mode)
         { STR_INIT("54000"), ERR_INVALID }, /* too large */
     };
 
-    /* A reader that writes is our bug; a writer that may not has met a standby after a failover. */
+    /* A reader that writes is our bug; a writer that may not write is connected to a standby, after
+     * a failover. */
     if (strcmp(state, "25006") == 0 && mode == DB_WRITER)
         return ERR_UNAVAILABLE;
     for (size_t i = 0; i < COUNT_OF(map); i++)
@@ -132,7 +133,7 @@ static bool is_end(const PGresult *result, const char *state)
            str_starts(str_of(text), STR_LIT("postmaster was shut down"));
 }
 
-/* Does the session go on after it? What a server says of itself is fatal. */
+/* Is the session still usable after this error? A server's own failure has the severity FATAL. */
 static bool goes_on(const struct postgres *pg, const PGresult *result)
 {
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -141,8 +142,8 @@ static bool goes_on(const struct postgres *pg, const PGresult *result)
            strcmp(severity, "ERROR") == 0;
 }
 
-/* A server that says this and goes on is itself well: another one of a distributed database cannot
- * be reached, or told it that it is shutting down. */
+/* The session is still usable, so this server is fine: another server of the distributed database
+ * cannot be reached, or is shutting down. */
 static bool is_of_another(const struct postgres *pg, const PGresult *result, const char *state)
 {
     return pg->base.distributed && goes_on(pg, result) &&
@@ -159,8 +160,8 @@ int db_postgres_fail_shared(struct postgres *pg, struct error *err)
                    "pool_mode = session");
 }
 
-/* Only in a session that other connections use too are names of statements taken or lost; and
- * PgBouncer says that it lets no transaction begin. */
+/* Prepared statements collide or disappear only in a session that a pooler shares among
+ * connections. The last one is PgBouncer's own error, in the mode that refuses transactions. */
 static bool is_shared(const PGresult *result, const char *state)
 {
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -173,8 +174,8 @@ static bool is_shared(const PGresult *result, const char *state)
 #define LET_OWN                                                                                    \
     ": let the role of the URL own the database and its tables (ALTER DATABASE … OWNER TO …)"
 
-/* To make tables, or to use those that another role has made; not of a function, which a provider
- * may keep for itself. */
+/* Is the right to create tables missing, or to use the tables of another role? Functions do not
+ * count: a provider may reserve them. */
 static bool lacks_rights(const PGresult *result, const char *state)
 {
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
@@ -182,7 +183,7 @@ static bool lacks_rights(const PGresult *result, const char *state)
     return strcmp(state, "42501") == 0 && text != NULL && strstr(text, " function ") == NULL;
 }
 
-/* Another server that failed is known only if the transaction concerns one. */
+/* Which server failed is known only if the transaction concerns a single place. */
 static void note_failure(struct postgres *pg, const char *state, bool other)
 {
     if (pg->base.place == 0)
@@ -201,7 +202,7 @@ int db_postgres_fail(struct postgres *pg, const PGresult *result, struct error *
 
     if (pg->conn == NULL)
         return err_set(err, ERR_UNAVAILABLE, "PostgreSQL: the connection was lost earlier");
-    if (state == NULL) { /* libpq's own: the server said nothing */
+    if (state == NULL) { /* from libpq: the server did not answer */
         say_lost(pg, PQerrorMessage(pg->conn), err);
         return -1;
     }

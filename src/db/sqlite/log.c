@@ -191,7 +191,7 @@ static struct mover *mover_new(const char *path)
     return NULL;
 }
 
-/* Asks it to move what is in the log now. It must be idle. */
+/* Asks the mover to copy the current contents of the log. The mover must be idle. */
 static void mover_begin(struct mover *m)
 {
     lock_acquire(&m->lock);
@@ -201,7 +201,7 @@ static void mover_begin(struct mover *m)
     lock_release(&m->lock);
 }
 
-/* Is it idle again? Then *ret says what it did. */
+/* Is the mover idle again? Then *ret is the result of the last move. */
 static bool mover_is_done(struct mover *m, struct move *ret)
 {
     bool done;
@@ -278,11 +278,11 @@ static int move_here(struct sqlite *s, struct error *err)
     return 0;
 }
 
-/* What was committed last is not in the file. False: there is no mover, and cannot be one
- * now. */
+/* Asks the mover to copy the latest commits to the file. False: no mover is running, and none could
+ * be started. */
 static bool ask_mover(struct sqlite *s)
 {
-    if (s->log_fd < 0) /* a commit waits for its sync: there is nothing to do meanwhile */
+    if (s->log_fd < 0) /* each commit waits for its sync: a mover would save nothing */
         return false;
     if (s->mover == NULL)
         s->mover = mover_new(sqlite3_db_filename(s->handle, "main"));
@@ -294,8 +294,9 @@ static bool ask_mover(struct sqlite *s)
     return true;
 }
 
-/* The mover has moved what was in the log when it looked; more has come since. The log starts again
- * only when all of it is moved, so the writer moves the rest, unless that is much. */
+/* The mover has copied the log as it was when it began; commits since then have added to it. The
+ * log restarts only when all of it is copied, so the writer copies the rest, unless that is a
+ * lot. */
 static int end_move(struct sqlite *s, const struct move *move, struct error *err)
 {
     const int moves = s->moves;

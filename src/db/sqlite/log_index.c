@@ -19,7 +19,7 @@ static sqlite3_vfs *inner_vfs, vfs;
 static const sqlite3_io_methods *_Atomic inner; /* of every database file */
 static sqlite3_io_methods methods;
 
-/* Before Linux 5.14, which cannot be asked, it is as SQLite leaves it. */
+/* Linux before 5.14 has no call for it: the index stays as SQLite leaves it. */
 static bool get_blocks(void volatile *const *part, size_t size)
 {
     void *memory;

@@ -64,7 +64,8 @@ static void sqlite_close(struct db *db)
     free(s);
 }
 
-/* Some errors roll back by themselves. The statement needs memory, and may have it a moment later.
+/* SQLite rolls back by itself after some errors. ROLLBACK may run out of memory: tries a few times,
+ * and leaves the rest to db_sqlite_unstick().
  */
 static void sqlite_rollback(struct db *db)
 {

@@ -29,7 +29,7 @@ static struct str bearer_token(const struct http_request *request)
     return value;
 }
 
-/* Only keys report and pull; an operator who wants to do so uses one. */
+/* The routes on which agents report and pull need a key, even from the operator. */
 static bool is_operator(const struct api_call *call)
 {
     return call->exchange->request.peer == PEER_OPERATOR && call->route->auth >= AUTH_READ;
@@ -268,7 +268,8 @@ static struct str take_last(struct str *list)
     return str_trim(last);
 }
 
-/* Moves *from back along one line, as long as it is a trusted proxy. False: no need to go on. */
+/* Moves *from backwards along one header line while it is a trusted proxy. False: the client's
+ * address is found. */
 static bool walk_back(const struct api_call *call, struct str line, struct address *from)
 {
     while (line.len > 0) {

@@ -35,7 +35,8 @@ static void say_revoked(const void *item)
         say(stdout, "nothing to revoke: the key was revoked before\n");
 }
 
-/* Asks for the slug unless it was given twice. A script that cannot be asked is told how. */
+/* Asks for the slug unless it was given twice. Without a terminal to ask on, the error names the
+ * option. */
 static int tenant_delete_bind(struct invocation *in, struct str *ret, struct error *err)
 {
     struct tenant_confirm confirm = { str_of(command_value(in, "confirm")) };

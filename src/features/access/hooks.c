@@ -114,7 +114,7 @@ static int check_known(struct api_call *call, struct error *err)
     return key_check_needed(call) ? note_first_use(call, err) : 0;
 }
 
-/* While keys are being loaded most tokens that are not known are good: only misses count. */
+/* While keys are being loaded, most tokens that are not in memory are valid: only misses count. */
 static int check_unknown(struct api_call *call, struct error *err)
 {
     struct token_guess_limiter *guesses = token_guesses_of(call);
@@ -207,9 +207,9 @@ static int check_caller(struct api_call *call, struct error *err)
     return session_check(call, err) != 0 ? -1 : check_rate(call, err);
 }
 
-/* Each change is an entry of the audit log, which is kept for ever and which no quota counts. What
- * admins remove is counted apart, so that a key can be revoked whatever others change. NULL: it is
- * not counted. */
+/* Each change is an entry of the audit log, which is kept for ever and which no quota counts.
+ * Removals by admins count in a window of their own, so that a key can be revoked however much
+ * others change. NULL: the change is not counted. */
 static struct rate_window *change_window(const struct api_call *call)
 {
     const struct route *route = call->route;

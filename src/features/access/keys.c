@@ -45,8 +45,9 @@ ROWS_LIST_FN(live_keys, key_row, (int64_t since), (db_int(since)),
                   " AND (expires_at IS NULL OR expires_at >= $1)"
 DB_ROWS_QUERY(select_portion, key_row,
     USED_KEYS " AND (tenant_id, key_id) > ($2, $3) ORDER BY tenant_id, key_id LIMIT $4");
-/* Rows are read in the order of keys_walked, up to the limit. On a table that was never analysed
- * PostgreSQL would expect a few, and for each portion read and sort all that are left. */
+/* Forces rows to be read in the order of the index keys_walked, up to the limit. On a table that
+ * was never analysed PostgreSQL would expect few rows, and would read and sort all remaining ones
+ * for every page. */
 static const struct db_query do_not_sort = {
     .sqlite = "SELECT 1",
     .postgres = "SELECT set_config('enable_sort', 'off', true)",
@@ -182,8 +183,8 @@ static bool add_key_id(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* A key may be rotated while its line is revoked: its new successor is seen by another round, and
- * a key that is revoked cannot be rotated again. */
+/* Repeats until nothing is left to revoke: a key may be rotated at the same time, and the next
+ * round finds its successor. A revoked key cannot be rotated. */
 static int revoke_line(struct db *db, const struct db_args args, struct rows *rows,
                        struct error *err)
 {

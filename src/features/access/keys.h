@@ -71,8 +71,8 @@ int keys_count(struct db *db, int64_t tenant_id, int64_t *ret, struct error *err
 int live_keys(struct db *db, int64_t since, struct arena *arena, struct list *ret,
               struct error *err) MUST_CHECK;
 
-/* Some of those that were not rotated, by tenant and key_id. Within a transaction, at its end: no
- * statement that follows in it sorts well. */
+/* A page of the keys that were not rotated, by tenant and key_id. Call it at the end of a
+ * transaction: it changes planner settings that slow down sorts. */
 struct keys_portion {
     int64_t since;
     int64_t tenant_id;

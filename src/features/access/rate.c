@@ -15,13 +15,14 @@ enum {
     ROOM_LEAST = 16,     /* timestamps */
     ROOM_KEPT = 1 << 12, /* of a window that is empty */
 
-    SHARE_S = 3,     /* how long a share holds, if the database does not answer */
-    SHARE_PARTS = 4, /* per second a node gets a quarter of its part: nodes see each other late */
+    SHARE_S = 3,     /* how long a share is valid while the database does not answer */
+    SHARE_PARTS = 4, /* per second a node gets 1/4 of its fair share: it reads other nodes' counts
+                        with a delay */
 };
 
 static const int64_t window_us = (int64_t)RATE_WINDOW_S * USEC_PER_SEC;
 
-/* What other nodes let through, by the second, and when the first of these leaves the window. */
+/* Requests that other nodes allowed, per second, and when the first second leaves the window. */
 struct others {
     int64_t leaves_us; /* monotonic */
     int64_t counts[RATE_SECONDS];
@@ -148,7 +149,7 @@ static int64_t seconds_up(int64_t us)
     return us <= 0 ? 0 : (us + USEC_PER_SEC - 1) / USEC_PER_SEC;
 }
 
-/* How many the others let through that have not left the window. */
+/* How many requests within the window other nodes allowed. */
 static int64_t others_total(struct rate_window *w, int64_t now_us) REQUIRES(w->lock)
 {
     struct others *o = w->others;
@@ -165,8 +166,8 @@ static int64_t others_total(struct rate_window *w, int64_t now_us) REQUIRES(w->l
     return 0;
 }
 
-/* When more than `before` of those that are counted have left, here or at other nodes, the oldest
- * first; INT64_MAX: there are fewer. */
+/* When the counted request with the index `before`, oldest first, leaves the window, own requests
+ * and other nodes' together; INT64_MAX: there are not that many. */
 static int64_t leaves_at(const struct rate_window *w, int64_t before) REQUIRES(w->lock)
 {
     const struct others *o = w->others;
@@ -252,8 +253,9 @@ int64_t rate_first_second(int64_t wall_us)
     return wall_us / USEC_PER_SEC - RATE_WINDOW_S;
 }
 
-/* What this node may let through until it reads the counts of the others again: on the average a
- * quarter of its part of what is left. Where that is no whole number, nodes take turns. */
+/* How many requests this node may allow until it next reads the counts of other nodes: on average
+ * 1/SHARE_PARTS of its fair share of what is left. Where that is not a whole number, nodes take
+ * turns. */
 static int64_t share_of(const struct rate_window *w, int64_t left, int64_t second) REQUIRES(w->lock)
 {
     const int64_t parts = SHARE_PARTS * (int64_t)(w->nodes + 1);
@@ -272,7 +274,7 @@ void rate_set_others(struct rate_window *w, struct rate_moment now,
 
     for (int i = 0; i < RATE_SECONDS; i++)
         o->total += o->counts[i] = others->counts[i];
-    /* all of a second counts until the last of it has left */
+    /* a second counts in full until its end has left the window */
     o->leaves_us = now.mono_us + second_us - now.wall_us + window_us + USEC_PER_SEC;
     lock_acquire(&w->lock);
     before = w->others;
@@ -281,7 +283,7 @@ void rate_set_others(struct rate_window *w, struct rate_moment now,
     if (others->nodes > 0 && total >= w->limit)
         w->contended_until_us = now.mono_us + window_us + USEC_PER_SEC;
     is_contended = now.mono_us < w->contended_until_us;
-    /* what they let through leaves the window, and they remain */
+    /* while contended, a node whose counts have left the window keeps its share */
     if (!is_contended || others->nodes > w->nodes) {
         w->nodes = others->nodes;
         w->rank = others->rank;

@@ -34,7 +34,7 @@ enum {
 
 struct rate_verdict {
     bool allowed;
-    bool contended; /* the counts of other nodes are needed each second */
+    bool contended; /* this node needs the counts of other nodes every second */
     int64_t limit, remaining;
     int64_t reset_s; /* until the oldest counted request leaves the window, rounded up */
     int64_t unsaved; /* counted here, and not stored yet */
@@ -48,12 +48,13 @@ struct rate_moment {
 /* What other nodes let through, by the second of the wall clock from rate_first_second() on. */
 struct rate_others {
     int64_t counts[RATE_SECONDS];
-    size_t nodes; /* how many of them used the window; 0: this one is alone, and has no share */
-    size_t rank;  /* how many of them come before this one by name */
+    size_t nodes; /* how many of them used the window; 0: no other node does, and there are no
+                     shares */
+    size_t rank;  /* how many of them have a name that sorts before this one's */
 };
 
-/* With one hold. `about` says whose it is; its name, which is made from that, is the same in all
- * processes. */
+/* A new window with one hold. `about` identifies its owner; the window's name is derived from it
+ * and is the same in all processes. */
 struct rate_window *rate_window_new(struct str about);
 struct str rate_window_name(const struct rate_window *w);
 
@@ -67,16 +68,16 @@ void rate_window_free(struct rate_window *w);
  * call to call. */
 struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us);
 
-/* True for the first call of all. */
+/* True for the first call for this window. */
 bool rate_is_new(struct rate_window *w);
 
-/* The window is to be stored: true for the first call since rate_begin_saving(), which returns how
- * many requests are not stored yet. rate_saved() says that `n` of them are. */
+/* Marks the window to be stored: true for the first call since rate_begin_saving(), which returns
+ * how many requests are not stored yet. rate_saved(): `n` of them are stored now. */
 bool rate_mark_due(struct rate_window *w);
 int64_t rate_begin_saving(struct rate_window *w);
 void rate_saved(struct rate_window *w, int64_t n);
 
-/* The oldest second of which something may still be in the window. */
+/* The oldest second that may still be within the window. */
 int64_t rate_first_second(int64_t wall_us);
 
 /* Replaces what was known of other nodes. */

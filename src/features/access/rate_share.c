@@ -20,12 +20,13 @@
 #include "engine/writer.h"
 
 enum {
-    UNSAVED_PARTS = 20, /* of the limit: what all nodes let through before they store it */
-    STEP = 4096,        /* windows in a transaction, of which there is one a second */
+    UNSAVED_PARTS =
+        20,      /* all nodes together allow at most 1/20 of the limit before they store it */
+    STEP = 4096, /* windows in a transaction, of which there is one a second */
     NODE_CHARS = 16,
     AHEAD_S = 5,       /* how much the clocks of nodes may differ */
-    SEEN_PERIOD_S = 2, /* how often a node says that it runs */
-    SEEN_MAX_S = 10,   /* without that for longer, it does not count */
+    SEEN_PERIOD_S = 2, /* how often a node stores a heartbeat */
+    SEEN_MAX_S = 10,   /* a node without a heartbeat for longer does not count */
     PRUNE_PERIOD_S = 60,
 };
 
@@ -85,7 +86,7 @@ DB_QUERY(save_node,
     "INSERT INTO nodes (node, seen_at) VALUES ($1, $2)"
     " ON CONFLICT (node) DO UPDATE SET seen_at = excluded.seen_at");
 DB_QUERY(delete_node, "DELETE FROM nodes WHERE node = $1");
-/* one that was seen long after now was seen before the clock was set back */
+/* a time far in the future was stored before the clock was set back */
 DB_QUERY(count_nodes, "SELECT COUNT(*) FROM nodes WHERE seen_at > $1 AND seen_at < $2");
 /* clang-format on */
 
@@ -129,13 +130,13 @@ static struct rate_moment moment_now(void)
     return (struct rate_moment){ .mono_us = clock_mono_us(), .wall_us = clock_wall_us() };
 }
 
-/* Seconds far ahead were counted before the clock was set back. */
+/* Later seconds are ignored: they were counted before the clock was set back. */
 static int64_t end_second(int64_t first)
 {
     return first + RATE_WINDOW_S + AHEAD_S;
 }
 
-/* Those of the window with this name, in which `n` were counted `second` seconds after the first.
+/* Adds `n` requests, `second` seconds after the first second, to the window with this name.
  */
 static struct rate_others *add_others(struct map *all, struct arena *arena, struct str name,
                                       int64_t second, int64_t n)

@@ -1,4 +1,4 @@
-/* registry.c - finds tenants and keys, puts them into the maps, and removes keys that are over. */
+/* registry.c - finds tenants and keys, adds them to the maps, and removes keys that have ended. */
 #include "features/access/registry.h"
 
 #include <assert.h>
@@ -65,7 +65,8 @@ static void hold(const struct key_entry *key)
     (void)atomic_fetch_add_explicit(&key->use->holds, 1, memory_order_relaxed);
 }
 
-/* A key that was good a moment ago. It may have been removed meanwhile. */
+/* Holds a key at its first use here. The key was valid a moment ago, but may have been removed
+ * meanwhile. */
 static const struct key_entry *hold_first(struct registry *r, const struct sha256 *digest)
 {
     struct key_entry *key;
@@ -86,7 +87,7 @@ const struct key_entry *registry_key(struct registry *r, const struct sha256 *di
     const struct key_entry *key;
     bool first;
 
-    /* Keys are removed under the lock for writing: not before they are held. */
+    /* Removing a key needs the write lock, so none can be removed between find and hold. */
     rwlock_read(&r->lock);
     key = find_key(r, digest);
     if (key != NULL && !key_is_good(key, now_us))
@@ -121,7 +122,7 @@ int64_t registry_last_use(struct registry *r, struct str key_id)
     return last_at;
 }
 
-/* Those whose slots are before `end`, from where the last walk stopped. */
+/* Takes used keys from the slots before `end`, starting where the last walk stopped. */
 static size_t take_used_before(struct registry *r, size_t end, const struct key_entry **ret,
                                size_t max) REQUIRES_SHARED(r->lock)
 {
@@ -143,7 +144,8 @@ static size_t take_used_before(struct registry *r, size_t end, const struct key_
     return n;
 }
 
-/* Goes on where it stopped: of more keys than are taken at a time, each has its turn. */
+/* Resumes where the last call stopped, so that every key gets its turn even if there are more than
+ * `max`. */
 size_t registry_take_used(struct registry *r, const struct key_entry **ret, size_t max)
 {
     const size_t began_at = r->used_at;
@@ -226,7 +228,7 @@ bool tenant_is_over_quota(const struct tenant_entry *tenant)
     return max > 0 && atomic_load(&tenant->stored_bytes) >= max;
 }
 
-/* Entries are const to those who find them; what is counted there is not. */
+/* Callers get const entries, but the budgets in them are counters that change. */
 static struct budget *to_count(const struct budget *b)
 {
     const union {
@@ -392,7 +394,8 @@ static void free_key(struct registry *r, struct key_entry *key) REQUIRES(r->lock
     free(key);
 }
 
-/* A key with its names; its use is another block, so that a request does not write to this one. */
+/* A key with its names. struct key_use is a separate allocation, so that requests do not write to
+ * this one's cache lines. */
 static struct key_entry *new_key(const struct key_row *row)
 {
     size_t room = row->key_id.len + row->agent_name.len;
@@ -453,7 +456,8 @@ static void retire(struct registry *r, struct key_entry *key) REQUIRES(r->lock)
     r->gone = key;
 }
 
-/* What of a known key only grows, unless the database lost it. */
+/* Resets what never goes back in normal operation: the database may have lost the rotation or the
+ * first use. */
 static void put_back(struct key_entry *key, const struct key_row *row)
 {
     if (row->rotated_at == TIME_NULL)
@@ -492,7 +496,7 @@ void registry_put_key(struct registry *r, const struct key_row *row, int64_t ver
         atomic_store(&key->use->noted, true);
 }
 
-/* Keys that a load of all of them did not include were revoked, or are dead. */
+/* Keys that are missing from a load of all keys were revoked or ended long ago. */
 static void end_absent_keys(struct registry *r, int64_t version) REQUIRES(r->lock)
 {
     struct key_entry *key;
@@ -503,8 +507,8 @@ static void end_absent_keys(struct registry *r, int64_t version) REQUIRES(r->loc
             atomic_store(&key->revoked, true);
 }
 
-/* Removes from one of the maps of tenants those that this load did not include: they were deleted,
- * or lost. Calls in progress may still use them. */
+/* Removes tenants that are missing from this load, because they were deleted or lost, from one of
+ * the maps. Calls in progress may still use them. */
 static void forget_absent_tenants(struct map *map, bool by_id, int64_t version)
 {
     struct tenant_entry *tenant = NULL;

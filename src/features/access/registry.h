@@ -1,20 +1,18 @@
 /* registry.h - tenants and keys in memory, so that loops never read the database.
  *
- * Tenants stay valid until registry_free(). A key stays valid while it is held:
- * registry_key() holds it, key_unhold() ends that. Keys that are over leave the
- * registry with the next sweep, and their memory once no one holds them and
- * nothing is counted in their budget.
+ * Tenants stay valid until registry_free(). A key stays valid while it is held: registry_key()
+ * holds it, key_unhold() ends that. Keys that are over leave the registry with the next sweep, and
+ * their memory once no one holds them and nothing is counted in their budget.
  *
- * Every change increments a number in the database, and rows that changed carry
- * it; registry_refresh() compares it and loads the rows that changed since, or
- * all tenants when registry_reload() asked for it, and everything when the database may
- * have lost changes (db/followed.h). The first load has all tenants and a portion of
- * the keys; the other keys come with registry_load(), or when they are looked for.
+ * Every change increments a number in the database, and rows that changed carry it;
+ * registry_refresh() compares it and loads the rows that changed since, or all tenants when
+ * registry_reload() asked for it, and everything when the database may have lost changes
+ * (db/followed.h). The first load reads all tenants and a page of the keys; registry_load() reads
+ * the other keys page by page, and registry_look_for() single ones on demand.
  *
- * The grace period of a rotated key is measured by the monotonic clock from
- * when this process read of the rotation, so that a step of the wall clock
- * neither ends nor extends it. For a key that was rotated before the process
- * had loaded it, the wall clock decides.
+ * The grace period of a rotated key is measured by the monotonic clock from when this process read
+ * of the rotation, so that a step of the wall clock neither ends nor extends it. For a key that was
+ * rotated before the process had loaded it, the wall clock decides.
  *
  * Thread-safe.
  */
@@ -88,8 +86,8 @@ struct key_entry {
 /* How long a key stays valid after its first rotation. */
 #define KEY_GRACE_US (300 * (int64_t)USEC_PER_SEC)
 
-/* When a key that ended is dead for every process: the grace, and a day in case the wall clock is
- * wrong for a while. */
+/* How long after its end a key may still be valid for some process: its grace period, and a day in
+ * case a wall clock is wrong. */
 #define KEY_DEAD_US (KEY_GRACE_US + (int64_t)24 * 3600 * USEC_PER_SEC)
 
 /* `budgets` is borrowed: tenants and keys are nodes below it. */
@@ -98,21 +96,22 @@ struct registry *registry_new(struct budgets *budgets);
 /* NULL is fine. */
 void registry_free(struct registry *r);
 
-/* Reads the change number and, if it is another, what has changed. Blocks: never call it on a loop
+/* Reads the change number and, if it has changed, the changed rows. Blocks: never call it on a loop
  * thread. */
 int registry_refresh(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
-/* As registry_refresh(), and brings a portion of the keys that are not loaded yet. */
+/* As registry_refresh(), and loads the next page of the keys that are not loaded yet. */
 int registry_load(struct registry *r, struct db *db, struct error *err) MUST_CHECK;
 
-/* Not all keys are loaded yet, and the last registry_load() brought some: the next one will too. */
+/* Will the next registry_load() load more keys? True while keys are missing and the last call
+ * loaded some. */
 bool registry_has_more(const struct registry *r);
 
-/* Are all keys loaded? Until then one that is not known may exist. */
+/* Are all keys loaded? Until then a key that is not in memory may exist in the database. */
 bool registry_is_complete(const struct registry *r);
 
-/* As registry_refresh(), but of the keys that are not loaded yet brings the one with this digest.
- * ERR_BUSY: it cannot be said now whether there is such a key. */
+/* As registry_refresh(), and loads the key with this digest if it is not loaded yet. ERR_BUSY:
+ * whether it exists cannot be decided now. */
 int registry_look_for(struct registry *r, struct db *db, const struct sha256 *digest,
                       struct error *err) MUST_CHECK;
 

@@ -1,11 +1,12 @@
 /* registry_load.c - reads tenants and keys that are new or changed, in one snapshot each time.
  *
- * The first load has all tenants and one portion of the keys; each registry_load() that follows
- * brings another, until all have been read. So a node with millions of keys answers at once, and no
- * request waits while they are put into the maps. A key that is asked for meanwhile is looked for.
+ * The first load reads all tenants and one page of the keys; each further registry_load() reads the
+ * next page, until all are loaded. So a node with millions of keys serves requests at once, and no
+ * request waits while they are added to the maps. Until then a token that is not in memory is
+ * looked up in the database (registry_look_for()).
  *
- * What is read beside the changes comes from the snapshot in which the changes are read: a row can
- * not be older than what is known of it, and a key that was revoked does not come back. */
+ * Pages and single keys are read in the same snapshot as the changes: so no row is older than the
+ * one in memory, and a revoked key does not come back. */
 #include <assert.h>
 #include <string.h>
 
@@ -23,10 +24,11 @@
 
 enum { PORTION = 10000 }; /* keys; reading them takes about 20 ms */
 
-/* After this long without the database all is loaded: rows of keys that ended may be gone. */
+/* After this long without a refresh everything is loaded: rows of ended keys may have been
+ * deleted. */
 static const int64_t away_max_us = KEY_DEAD_US / 2;
 
-/* What is wanted of the keys that are not loaded yet. */
+/* Which of the keys that are not loaded yet to load. */
 struct wish {
     bool portion;
     const struct sha256 *digest; /* of one; NULL */
@@ -37,13 +39,15 @@ struct loaded {
     enum followed_verdict verdict;
     bool whole;    /* all tenants, not only those that have changed */
     bool all_keys; /* the same of keys */
-    bool first;    /* of the keys those that may be in their grace, and a portion of the others */
-    bool lost;     /* the database may have lost changes */
+    bool first; /* the first load: keys that may be in their grace period, and a page of the others
+                 */
+    bool lost;  /* the database may have lost changes */
     struct change_span span;
     struct list tenants, keys;   /* of struct tenant_row, struct key_row */
     struct list portion, sought; /* of struct key_row */
-    bool read_portion, late;     /* late: it cannot be read from this server now */
-    bool failed;                 /* to read what is missing */
+    bool read_portion,
+        late;    /* late: this server's copy lags, so that no further keys can be read */
+    bool failed; /* to read what is missing */
 };
 
 int64_t registry_number(const struct registry *r)
@@ -101,11 +105,11 @@ static int load_changes(struct registry *r, struct db *db, struct arena *arena, 
         return keys_rotated(db, clock_wall_us() - 2 * KEY_GRACE_US, arena, &ret->keys, err);
     if (ret->all_keys)
         return live_keys(db, live_since(), arena, &ret->keys, err);
-    /* of a tenant that was deleted, whose row does not show it, too: they were revoked */
+    /* includes the keys of deleted tenants: those were revoked by the deletion */
     return changed_keys(db, (struct change_span){ had, ret->number }, arena, &ret->keys, err);
 }
 
-/* The keys that follow those of the last portion. */
+/* Reads the page of keys after the last one. */
 static int load_portion(struct registry *r, struct db *db, struct arena *arena, struct loaded *ret,
                         struct error *err) REQUIRES(r->refresh)
 {
@@ -120,7 +124,7 @@ static int load_portion(struct registry *r, struct db *db, struct arena *arena, 
     return keys_load_page(db, &from, arena, &ret->portion, err);
 }
 
-/* What is still missing, of which a load of everything leaves nothing. */
+/* Reads the wished keys that are still missing; after a load of all keys none are. */
 static int load_missing(struct registry *r, struct db *db, const struct wish *wish,
                         struct arena *arena, struct loaded *ret, struct error *err)
     REQUIRES(r->refresh)
@@ -141,8 +145,8 @@ static void forget_missing(struct loaded *l)
     l->read_portion = false;
 }
 
-/* Reads in one snapshot. If what is missing could not be read, *err says why, and the changes hold
- * nevertheless. */
+/* Reads everything in one snapshot. If the missing keys cannot be read, *err is set and ret->failed
+ * is true, but the changes are still applied. */
 static int load_registry(struct registry *registry, struct db *db, const struct wish *wish,
                          struct arena *arena, struct loaded *ret, struct error *err)
     REQUIRES(registry->refresh)
@@ -192,7 +196,7 @@ static void apply_loaded(struct registry *r, const struct loaded *l) REQUIRES(r-
     rwlock_release(&r->lock);
 }
 
-/* Whether all keys are known now, of which earlier loads had a part. */
+/* Records how far the page-by-page load has come. True if it has just read the last page. */
 static bool note_portion(struct registry *r, const struct loaded *l) REQUIRES(r->refresh)
 {
     const bool was_complete = registry_is_complete(r);
@@ -281,7 +285,7 @@ static int refresh_and_trim(struct registry *r, struct db *db, const struct wish
     if (status == 0)
         r->refreshed_us = began_us;
     lock_release(&r->refresh);
-    if (trim) /* their rows are free by now, but lie between what was kept of them */
+    if (trim) /* the freed rows lie between allocations that remain */
         mem_trim();
     return status;
 }

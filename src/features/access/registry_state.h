@@ -17,12 +17,12 @@ struct tenant_row;
 /* The keys made from one another by rotation, which all count in one rate window. */
 struct key_line {
     _Atomic(struct rate_window *) rate; /* NULL until it is first used */
-    size_t n_keys; /* in memory, gone ones too; the registry's lock guards it */
+    size_t n_keys; /* in memory, removed ones included; guarded by the registry's lock */
     struct str id;
     char text[];
 };
 
-/* Where the keys that are still to be loaded begin: after this one. */
+/* The last key that was loaded; the next page begins after it. */
 struct key_walk {
     int64_t tenant_id;
     struct buf key_id;

@@ -30,8 +30,8 @@ struct retention_marks {
 int retention_load(struct db *db, int64_t tenant_id, struct retention_limits *ret,
                    struct error *err) MUST_CHECK;
 
-/* Replaces the limits, within a transaction. Once it is committed, nothing is deleted by the old
- * limits. */
+/* Replaces the limits, within a transaction. After the commit nothing is deleted by the old limits
+ * any longer. */
 int retention_set(struct db *db, int64_t tenant_id, const struct retention_limits *limits,
                   int64_t now_us, struct error *err) MUST_CHECK;
 

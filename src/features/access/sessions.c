@@ -253,8 +253,8 @@ static bool read_about(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Whom the changes of the span were about: the ids of users, each once. *ret_all: they may be about
- * all users, because one was about several, or too long ago. */
+/* The ids of the users that the changes of the span affect, without duplicates. *ret_all: all users
+ * may be affected, because one change was about several users, or is too old. */
 static int users_abouts(struct db *db, struct change_span span, struct arena *arena,
                         struct list *ret, bool *ret_all, struct error *err)
 {
@@ -324,10 +324,10 @@ void sessions_free(struct sessions *p)
     free(p);
 }
 
-/* Users and roles that were replaced one by one, before all are loaded again to free them. */
+/* After this many single users were replaced, all are reloaded, which frees the old entries. */
 enum { REPLACED_MAX = 10000 };
 
-/* Users that are loaded one by one, rather than all. */
+/* Up to this many changed users are loaded one by one; beyond it, all are. */
 enum { ABOUTS_MAX = 16 };
 
 struct loaded {
@@ -337,7 +337,7 @@ struct loaded {
     size_t n;
 };
 
-/* Whom the changes since the last load are about: users one by one, or STR_NULL for all.
+/* The users affected by the changes since the last load: single users, or STR_NULL for all.
  * `replaces`: single users can be replaced. */
 static int find_parts(struct sessions *p, struct db *db, bool replaces, struct arena *arena,
                       struct loaded *ret, struct error *err) REQUIRES(p->refresh)

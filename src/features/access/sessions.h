@@ -144,9 +144,10 @@ int sessions_keep_newest(struct db *db, struct str user_id, int64_t n,
 int sessions_load(struct db *db, struct str user_id, struct arena *arena, struct list *ret,
                   struct error *err) MUST_CHECK;
 
-/* After users_changed(), in the same change: it changes the row, roles, sessions and tokens
- * of this user. A change that says so of several users, or of none, makes every process load all;
- * one that says it of one user must change no other. STR_LIT(""): it changes several. */
+/* After users_changed(), in the same change: declares that the change concerns the row, roles,
+ * sessions and tokens of this user. A change that declares several users, or none, makes every
+ * process reload all users; one that declares a single user must not change any other. STR_LIT(""):
+ * it changes several. */
 int users_about(struct db *db, struct str user_id, struct error *err) MUST_CHECK;
 
 /* First in every transaction that changes users, roles or sessions: a second one waits here until

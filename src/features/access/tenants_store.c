@@ -74,8 +74,8 @@ DB_QUERY(delete_links, "DELETE FROM user_links WHERE tenant_id = $1");
 DB_QUERY(delete_roles, "DELETE FROM user_roles WHERE tenant_id = $1");
 DB_QUERY(select_number, "SELECT number FROM change_numbers WHERE topic = 'registry'");
 DB_QUERY(add_to_number, "UPDATE change_numbers SET number = number + 1 WHERE topic = 'registry'");
-/* The last 1,024 changes, each in the slot of its number: those of programs that do not tell are
- * missing. */
+/* The last 1,024 changes, each in the slot of its number: changes by older programs, which do not
+ * record them, are missing. */
 DB_QUERY(note_change,
     "INSERT INTO registry_changes (slot, number, about_tenant, about_agent)"
     " SELECT number % 1024, number, CAST($1 AS BIGINT), 0 FROM change_numbers"

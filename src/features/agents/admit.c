@@ -65,7 +65,7 @@ struct admit {
     /* Announced and not known; names are borrowed from the jobs. */
     struct agent_seek *expected;
     size_t n_expected, capacity;
-    struct map expected_keys; /* of all announced: each once */
+    struct map expected_keys; /* every announced agent, without duplicates */
     struct arena arena;       /* of the transaction */
 
     /* Tenants whose cap this transaction found reached. Their rows are locked until it ends, so
@@ -103,7 +103,7 @@ static void forget_all(struct admit *a)
     map_init(&a->known);
 }
 
-/* What was found out of this agent is lost with a rollback. */
+/* Lists the agent, so that its entry is dropped on a rollback. */
 static void note_recent(struct admit *a, struct known_agent *agent)
 {
     if (agent->recent)
@@ -196,9 +196,9 @@ static struct known_agent *remember(struct admit *a, int64_t tenant_id, const st
     return agent;
 }
 
-/* Once for each transaction, before anything is announced or found: all its jobs came before it
- * began, and what they announced must not be forgotten halfway. After another connection nothing
- * holds: a standby that has become the primary may not have what was found. */
+/* Once per transaction, before anything is announced or looked up: all jobs of the transaction are
+ * queued before it begins, and their announcements must not be dropped halfway. After a reconnect
+ * the cached agents are dropped: a standby that has become the primary may not have their rows. */
 static void check_known(struct admit *a, const struct db *db)
 {
     struct agent_changes changes;

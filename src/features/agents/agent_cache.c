@@ -229,9 +229,9 @@ void agent_cache_all_changed(struct agent_cache *c)
     lock_release(&c->lock);
 }
 
-/* In the opposite order to that in which they are written. Otherwise a writer could know of a
- * change for all agents, which it is not told of again, and take its readings for those of before:
- * a slower writer, which read before the change, would replace them in the flag that is for both
+/* Reads the counters in the reverse of the order in which they are written. Otherwise a writer
+ * could see a change for all agents, but number what it then reads as if from before that change: a
+ * slower writer, which read before the change, could then overwrite the shared flag
  * (agent_entry_set_enabled()). */
 struct agent_changes agent_cache_changes(const struct agent_cache *c)
 {

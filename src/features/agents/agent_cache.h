@@ -1,7 +1,8 @@
 /* agent_cache.h - what a process knows of each agent: whether it may report, and when it was seen.
  *
- * An entry is made when an agent is first met and lives as long as the process: agents are bounded
- * by the plans. The names under which a writer finds them without a query are its own (admit.c).
+ * An entry is created at an agent's first report and lives as long as the process: agents are
+ * bounded by the plans. The names under which a writer finds them without a query are its own
+ * (admit.c).
  *
  * Everything received from an agent counts as a sighting, also what is rejected or could not be
  * stored. A sighting costs a write to memory; the times are stored every two seconds in one

@@ -36,7 +36,7 @@ enum {
 /* What an agent's last runs say. */
 struct failing_verdict {
     int64_t failed, runs;
-    bool unknown; /* too many of the newest runs have not ended to tell */
+    bool unknown; /* undecided: too many of the newest runs have not ended */
     bool bad, recovered;
     const struct finished_run *last; /* that failed; NULL: none did */
 };
@@ -179,7 +179,7 @@ static struct str error_detail_of(const struct telemetry_event *event, struct ar
     return buf_take(&out, arena);
 }
 
-/* What is stored and told of a failed run; in the arena. */
+/* The stored detail and the message of a failed run's alert; in the arena. */
 static struct alert_notice failure_notice_of(const struct event_item *item, struct arena *arena)
 {
     const struct telemetry_event *event = item->event;
@@ -368,8 +368,8 @@ static int failing_apply(struct watching *w, struct txn *txn, struct error *err)
     return r;
 }
 
-/* Those whose alert says something else than their runs, and those that are over. Goes on at the
- * next tick behind the last one looked at; behind the last of all it begins again. */
+/* Finds agents whose alert no longer matches their runs, and alerts that have ended. The next tick
+ * continues after the last agent checked, and starts over at the end. */
 static int failing_find(struct watching *w, const struct tick *now, struct error *err)
 {
     struct failing *f = CONTAINER_OF(w, struct failing, w);

@@ -147,7 +147,7 @@ int watched_read(struct watched_agents *all, struct db *db, int64_t now, int64_t
     return 0;
 }
 
-/* Evaluates a cron expression only when the last-seen time is not among those of the memo. */
+/* Evaluates a cron expression only if the memo has no result for this last-seen time. */
 static struct deadline watched_deadline(struct watched *w, int64_t seen_at, int64_t now)
 {
     const int64_t from = schedule_from(&w->schedule, seen_at, now);

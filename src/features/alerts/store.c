@@ -292,7 +292,8 @@ DB_INT_FN(alert_store_stuck_count, (const struct stuck_run *run),
     (db_int(run->tenant_id), db_int(run->agent_id)),
     "SELECT COUNT(*) FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
     " AND agent_id = $2 AND open = 1");
-/* Perhaps of another agent, whose run it seemed to be. */
+/* Not filtered by agent: the alert may be stored under an agent to which the run was first
+ * attributed. */
 DB_QUERY(select_stuck,
     "SELECT alert_id FROM alerts WHERE tenant_id = $1 AND type = 'run.stuck'"
     " AND subject = $2 AND open = 1 ORDER BY alert_id LIMIT 1");
@@ -316,9 +317,9 @@ ROW_TABLE(silence_row,
     EMBEDDED(schedule, OPT_INT(every_seconds), STR(cron), STR(time_zone), OPT_INT(grace_seconds), BOOL(paused),
         TIME(scheduled_at)));
 
-/* Of those with an interval, not the ones seen so lately that nothing is due before $2. In seconds, and
- * nothing is added to a declared interval, which may be any number. A time of the future ($1 is now) is
- * for others to judge. */
+/* Skips agents with an interval that were seen so recently that no report is due before $2.
+ * Compares in seconds, and subtracts instead of adding to a declared interval, which may be any
+ * number. Last-seen times in the future ($1 is now) are not skipped: the caller checks those. */
 #define INTERVAL "COALESCE(c.every_seconds, a.interval_seconds)"
 ROWS_LIST_FN(alert_store_silent_near, silence_row, (int64_t now, int64_t until),
     (db_int(now), db_int(until / USEC_PER_SEC)),

@@ -113,7 +113,7 @@ struct alert_entry_row {
     struct alert_entry entry;
 };
 
-/* Sets acknowledged_at and _by unless they are set; *ret_first tells. */
+/* Sets acknowledged_at and _by unless they are set; *ret_first is whether this call set them. */
 int alert_store_acknowledge(struct db *db, const struct alert_entry_row *row, bool *ret_first,
                             struct error *err) MUST_CHECK;
 
@@ -125,8 +125,8 @@ int alert_store_unacknowledge(struct db *db, int64_t tenant_id, struct str alert
 int alert_store_note(struct db *db, int64_t tenant_id, struct str alert_id, struct str note,
                      bool *ret_found, struct error *err) MUST_CHECK;
 
-/* Was its message not repeated since `before`? Then it is now; when several processes ask, one is
- * told so. */
+/* Claims the reminder of an alert: *ret is true if none was sent since `before`. Of several
+ * processes that call it at once, only one gets true. */
 int alert_store_remind(struct db *db, const struct alert_entry_row *row, int64_t before, bool *ret,
                        struct error *err) MUST_CHECK;
 

@@ -127,7 +127,8 @@ int cluster_count_sessions(struct db *db, struct arena *arena, int64_t *ret, str
     if (rows_one(db, &select_sessions, DB_NO_ARGS, arena, &found, err) != 0)
         return -1;
     if (found.unknown > 0)
-        return err_set(err, ERR_UNAVAILABLE, "a worker does not say who uses the database");
+        return err_set(err, ERR_UNAVAILABLE,
+                       "cannot read from every worker which sessions use the database");
     *ret = found.sessions;
     return 0;
 }

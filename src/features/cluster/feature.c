@@ -46,7 +46,7 @@ static int open_database(const struct invocation *in, struct db **ret, struct er
 
     if (!str_starts(str_of(url), STR_LIT("postgres")))
         return err_set(err, ERR_INVALID,
-                       "a cluster is one of PostgreSQL: give --database postgresql://…");
+                       "cluster commands need PostgreSQL: give --database postgresql://…");
     if (db_open(url, DB_WRITER, ret, err) != 0)
         return -1;
     if (cluster_introduce(*ret, err) == 0)
@@ -143,7 +143,7 @@ static bool all_answer(const struct cluster *c)
     return true;
 }
 
-/* Of a cluster that does not answer, or has nothing to move, it is not asked. */
+/* Skips the query when a server does not answer or the cluster has nothing to move. */
 static int read_moves(struct invocation *in, struct db *db, const struct cluster *c,
                       struct cluster_moves *ret, struct error *err)
 {

@@ -100,7 +100,8 @@ static bool was_seen(const struct follower *f, uint64_t id)
     return false;
 }
 
-/* Late events may be put before others: each is known by all of what it says. */
+/* Late events may be inserted before events that were printed already: each event is identified by
+ * a digest of all its members. */
 static void print_new(struct follower *f)
 {
     const struct stored_event *events = f->page.events.items;

@@ -16,17 +16,18 @@
 enum {
     PLACES = 8192,  /* of tenants in memory */
     SAME_DAY = 32,  /* the bit of no distance */
-    FORGET_S = 300, /* a server of Citus that has lost a row gets it again */
+    FORGET_S = 300, /* a row that a server of Citus has lost is then written again */
 };
 
 #define DAY_US ((int64_t)86400 * USEC_PER_SEC)
 
-/* The last row of each tenant has its place; one that is forgotten for another in the same place is
- * read again. */
+/* A direct-mapped cache of each tenant's last row; a row that another tenant's has replaced is read
+ * again. */
 struct event_days {
     struct days_row rows[PLACES];
-    int64_t session;  /* of the connection: a standby may have missed what was written */
-    int64_t since_us; /* what is there was read or written; monotonic */
+    int64_t session;  /* db_session() of the rows: after a failover they may be missing from the
+                         database */
+    int64_t since_us; /* when the cache was last emptied; monotonic */
 };
 
 /* Of one call of event_days_note(). */
@@ -116,7 +117,8 @@ static bool read_row(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* A clock that was set back begins no row, unless it had been far ahead. */
+/* True also if the row is one day ahead: a small step back of the clock must not begin a new
+ * row. */
 static bool is_of_today(const struct days_row *row, int64_t today)
 {
     return row->first_no != 0 && row->day >= today && row->day <= today + 1;

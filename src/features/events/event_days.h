@@ -29,17 +29,17 @@ struct days_row {
     uint64_t lags;
 };
 
-/* Has it the bit of this time? */
+/* Does the row have the bit of this timestamp? */
 bool days_row_has(const struct days_row *row, int64_t timestamp);
 
-/* What a writer knows of the rows: the thread's own. */
+/* A writer thread's cache of the rows. */
 struct event_days *event_days_new(void);
 
 /* NULL is fine. */
 void event_days_free(struct event_days *days);
 
-/* Adds what the rows lack of the items that are stored, at the end of their transaction: others may
- * wait for the row. */
+/* Adds the missing bits of the stored items to their rows. Call it at the end of the transaction:
+ * it locks rows for which other writers may wait. */
 int event_days_note(struct event_days *days, struct db *db, const struct event_item *items,
                     size_t n, struct error *err) MUST_CHECK;
 
@@ -62,12 +62,12 @@ struct days_question {
     int64_t last;            /* no number after it */
 };
 
-/* Where such events may be, and nowhere else, in order. */
+/* The ranges of numbers that may contain events of the time range, ascending. */
 int event_days_ranges(struct db *db, const struct days_question *q, struct arena *arena,
                       struct number_ranges *ret, struct error *err) MUST_CHECK;
 
-/* An event that its row leaves out. False: this was the last that is wanted. */
+/* Called for an event whose bit is missing from its row. Return false to stop. */
 typedef bool days_lost_fn(void *ctx, int64_t tenant_id, int64_t event_no);
 
-/* Looks at all events for such as break 1. Others may write meanwhile. */
+/* Scans all events for violations of invariant 1. Others may write meanwhile. */
 int event_days_check(struct db *db, days_lost_fn *on_lost, void *ctx, struct error *err) MUST_CHECK;

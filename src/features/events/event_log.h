@@ -50,7 +50,7 @@ struct event_log_methods {
     /* Other code has changed runs: drops cached run states. */
     void (*forget)(struct event_log *log);
 
-    /* The run is deleted in this transaction. The writer's thread. */
+    /* Called when the run is deleted in this transaction. The writer's thread. */
     void (*run_gone)(struct event_log *log, int64_t tenant_id, struct str run_id);
 
     /* The number of a committed run, or 0. Any thread, outside a transaction. */

@@ -25,14 +25,14 @@
 #include "features/events/shapes.h"
 
 enum {
-    DOUBTS = 64,        /* so that guesses which are often wrong cost little */
+    DOUBTS = 64,        /* after a wrong guess this many additions do not guess */
     RUNS_KNOWN = 65536, /* places */
     RUN_KEYS_N = 4,     /* tenant_id, run_id, agent_id, run_no */
 };
 
-/* Runs that were stored not long ago, as hashes, each in its place: no insert is tried for them.
- * One that was deleted since is forgotten when it is missed. Any thread: what two threads have
- * written by halves is wrong, which is noticed when the run is locked. */
+/* A direct-mapped cache of recently stored runs, by hash: no insert is attempted for them. A run
+ * that was deleted since is removed from it when its row is not found. Any thread: if two threads
+ * write an entry at once, its values may not match; that is noticed when the run is locked. */
 struct runs_known {
     struct {
         _Atomic uint64_t hash;
@@ -44,20 +44,20 @@ struct runs_known {
 struct run_slot {
     int64_t tenant_id, agent_id, run_no;
     struct str run_id;
-    struct run_state state;     /* as it is stored; later, as it is to be */
+    struct run_state state;     /* as stored; later, as it will be stored */
     struct run_state predicted; /* of a new run: as its row says, if each event is stored */
     int64_t expected, stored;   /* events to be stored, and those that were */
     int64_t new_no;             /* offered for its row, if it may be new; 0 */
-    int64_t known_no;           /* by which it was known; 0: not */
-    int64_t known_events;       /* that it had then */
-    int64_t assumed_no;         /* by which its events were stored before it was locked; 0 */
-    bool starts;                /* its first event says so: then it is new, unless it came late */
+    int64_t known_no;           /* its number in the cache of known runs; 0: not in the cache */
+    int64_t known_events;       /* its number of events in that cache */
+    int64_t assumed_no;         /* the guessed number its events were inserted with; 0: none */
+    bool starts;                /* its first event here is `started`: so it is probably new */
 };
 
 struct postgres_log {
     struct event_log base;
     struct runs_known known;
-    atomic_uint doubts; /* additions that lock runs before they store events */
+    atomic_uint doubts; /* how many further additions lock their runs before they insert events */
 };
 
 struct numbered_item {
@@ -218,7 +218,8 @@ static void known_find(struct runs_known *known, struct run_slot *slot)
     slot->known_events = atomic_load_explicit(&known->places[place].n_events, memory_order_relaxed);
 }
 
-/* Are the numbers of all runs known or, if they seem to be new, theirs to choose? */
+/* Can the number of every run be guessed: from the cache or, for runs that seem to be new, the
+ * number offered for the new row? */
 static bool can_guess(struct addition *a)
 {
     bool all = true;
@@ -258,8 +259,8 @@ static int insert_new(struct addition *a, struct error *err)
     return r;
 }
 
-/* Of a run that this transaction has inserted the row says what is predicted: nothing is stored of
- * it yet. */
+/* The row of a run that this transaction has inserted holds predicted values: none of its events is
+ * stored yet. */
 static bool read_run(void *ctx, const struct db_row *row)
 {
     struct addition *a = ctx;
@@ -297,7 +298,7 @@ static int lock_all(struct addition *a, exec_fn *exec, struct error *err)
     return exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err);
 }
 
-/* The group is tried again, and without what turned out to be wrong. */
+/* Has the group retried, after removing deleted runs from the cache. */
 static int try_again(struct addition *a, const char *text, struct error *err)
 {
     for (size_t i = 0; i < a->n_runs; i++)
@@ -316,7 +317,7 @@ static int lock_runs(struct addition *a, struct error *err)
     return 0;
 }
 
-/* The same with the next statement. For that one the numbers of runs are assumed. */
+/* The same, but sent together with the next statement, which uses guessed run numbers. */
 static int lock_later(struct addition *a, struct error *err)
 {
     if (insert_new(a, err) != 0 || lock_all(a, db_exec_later, err) != 0)
@@ -329,8 +330,8 @@ static int lock_later(struct addition *a, struct error *err)
     return 0;
 }
 
-/* Were all numbers right, and has no run got other events meanwhile, whose numbers might be greater
- * than those of the ones that were stored? */
+/* Were all guessed numbers right? And has no other writer added events to these runs meanwhile,
+ * whose numbers could be greater than those just inserted? */
 static bool are_as_assumed(const struct addition *a)
 {
     for (size_t i = 0; i < a->n_runs; i++) {
@@ -343,8 +344,8 @@ static bool are_as_assumed(const struct addition *a)
     return true;
 }
 
-/* Writes states that are not stored yet; deletes runs that were inserted for duplicates only. A new
- * run of which each event was stored is as its row predicted. */
+/* Writes states that are not stored yet; deletes runs that were inserted for duplicates only. Skips
+ * new runs of which every event was stored: their rows already hold the predicted state. */
 static int save_runs(struct addition *a, struct error *err)
 {
     struct db_value values[3 + RUN_STATE_N], args[2];
@@ -466,14 +467,15 @@ static bool event_log_note_known(void *ctx, const struct db_row *row)
     return true;
 }
 
-/* Must be asked whether the item is stored? It has no room, or was to be inserted and was not: not
- * only for a conflict of ids, as two events get the same number when a clock was set back. */
+/* Must the database be queried for a stored event with this id? Yes if the item has no room, or if
+ * its insert returned no row: that need not be a conflict of ids, since two events get the same
+ * number when a clock was set back. */
 static bool is_asked_for(const struct addition *a, size_t i)
 {
     return a->items[i].no_room || (a->slot_of[i] != NULL && a->items[i].duplicate);
 }
 
-/* Those by this call included. */
+/* Reads which of these events are stored, including those that this call inserted. */
 static int select_stored(struct addition *a, struct error *err)
 {
     struct db_value args[3];
@@ -495,7 +497,7 @@ static int select_stored(struct addition *a, struct error *err)
     return db_exec(a->db, &select_known, DB_ARGS_OF(args), event_log_note_known, a, err);
 }
 
-/* Which items are duplicates, of those that were not inserted? */
+/* Marks the duplicates among the items that were not inserted. */
 static int find_known(struct addition *a, struct error *err)
 {
     if (select_stored(a, err) != 0)
@@ -508,12 +510,12 @@ static int find_known(struct addition *a, struct error *err)
             continue;
         item->duplicate = map_get(&a->known, key) != NULL;
         if (!item->duplicate && !item->no_room)
-            return db_contended(a->db, "the number of an event was already in use", err);
+            return db_contended(a->db, "an event number was already in use", err);
     }
     return 0;
 }
 
-/* May events be stored in the same turn as their runs are locked, which tells the runs' numbers? */
+/* May the events be inserted in the round trip that locks their runs, with guessed run numbers? */
 static bool is_sure(struct addition *a)
 {
     unsigned doubts = atomic_load_explicit(&a->log->doubts, memory_order_relaxed);

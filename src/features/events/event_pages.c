@@ -340,8 +340,8 @@ static bool add_step(void *ctx, const struct db_row *row)
     return !r->cut;
 }
 
-/* Reads the steps of the run, and of those after it that are likely to fit too. What is read is
- * what the pages of these runs may have and, if they do not have room for all, one event beyond. */
+/* Reads the steps of the run, and of those after it that are likely to fit too. Reads as many
+ * events as the pages of these runs may hold, plus one if not all of them fit. */
 static int read_ahead(struct db *db, struct run_steps *steps, size_t run, size_t bytes,
                       struct error *err)
 {

@@ -8,7 +8,7 @@ struct db;
 struct placed_event;
 struct run_found; /* run_list.h */
 
-/* Which events k count as which, in SQL. */
+/* SQL conditions: the event k counts as an error, or as a warning. */
 #define EVENT_IS_ERROR   "(k.event = 2 OR LOWER(k.level) IN ('error', 'critical'))"
 #define EVENT_IS_WARNING "(k.event <> 2 AND LOWER(k.level) IN ('warning', 'warn'))"
 
@@ -37,7 +37,7 @@ struct event_page_rows {
 /* Does the page leave out events by what they say? */
 bool event_page_is_filtered(const struct event_page *page);
 
-/* Costs a look at the key of each event of the run, but reads only the page's. With a filter it
+/* Scans the keys of all events of the run, but reads only the events of the page. With a filter it
  * examines the texts of 10,000 events at the most, so that the page may have fewer events than its
  * limit, even none, and still not be the last. */
 int event_page_read(struct db *db, const struct event_page *page, struct arena *arena,
@@ -51,7 +51,8 @@ struct run_steps {
     int64_t limit; /* of each run */
     struct arena *arena;
 
-    struct placed_event *ahead; /* of the runs before `end`; from `at` on they are still to give */
+    struct placed_event
+        *ahead; /* steps of the runs before `end`; those from `at` on were not returned yet */
     size_t n_ahead, at, end;
 };
 

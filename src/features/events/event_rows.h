@@ -49,8 +49,8 @@ void event_row_read(struct arena *arena, const struct db_row *row, struct stored
 void event_row_values(int64_t run_no, int64_t event_no, const struct event_item *item,
                       struct db_value *ret);
 
-/* What an event counts for its tenant (access/stored_bytes.h): here, and `text` for each text
- * column in SQL. */
+/* The stored bytes that an event counts for its tenant (access/stored_bytes.h): in C, and in SQL
+ * with `text` applied to each text column. */
 int64_t event_stored_bytes(const struct telemetry_event *event);
 
 #define EVENT_STORED_BYTES(text)                                                                   \

@@ -31,8 +31,8 @@ struct ingest_request {
 /* Fills in the job, for the caller to submit. */
 void ingest_prepare(struct ingest_request *request);
 
-/* Once it was applied: is there an event to store for which the quota leaves no room? Then the
- * whole request is refused. */
+/* After apply(): does the quota leave no room for one of the events? Then the whole request is
+ * refused. */
 bool ingest_has_no_room(const struct ingest_request *request);
 
 /* For a job that stores more than events: its announce(), and what it does in apply() and in

@@ -56,8 +56,8 @@ static struct str error_of(const struct db_row *row, int status)
     return type.len == 0 ? STR_LIT("") : type;
 }
 
-/* A run that no filter leaves out counts for every facet, one that a single filter leaves out for
- * the facet of that filter. */
+/* A run that passes all filters counts for every facet. A run that fails exactly one filter counts
+ * only for the facet of that filter. */
 static bool count_run(void *ctx, const struct db_row *row)
 {
     struct counting *c = ctx;

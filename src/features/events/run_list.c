@@ -437,7 +437,8 @@ int run_list_candidates(struct db *db, const struct run_filter *filter, struct a
     return 0;
 }
 
-/* Gives the runs what was found out about them; both are in the same order. */
+/* Copies the usage and cost of the candidates to the runs that were read; both are in the same
+ * order. */
 static void add_spent(const struct run_candidate *from, const struct rows *rows)
 {
     struct run_found *found = rows->items;

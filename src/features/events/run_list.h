@@ -89,15 +89,16 @@ int run_list_load(struct db *db, const struct run_candidates *from, int64_t limi
                   struct arena *arena, struct run_page *ret, struct error *err) MUST_CHECK;
 
 /* Raises `since` so that the range has no more than the newest `limit` runs of the filter's agent
- * or workflow, if it has more. Those that started when one beyond the limit did are left out, too,
- * so that a list of the runs since then has exactly those that are counted; unless all of them did.
+ * or workflow, if it has more. Also leaves out runs with the same start as the first one beyond the
+ * limit, so that a list of the runs from `since` on has exactly the counted ones; unless all of
+ * them have that start.
  */
 int run_list_cut(struct db *db, struct run_filter *filter, bool *ret_cut,
                  struct error *err) MUST_CHECK;
 
 /* What run_list_scan() reads. */
 enum run_scan {
-    RUNS_VALUES,   /* of `limit` runs, also of those without the part: start, has it the part,
+    RUNS_VALUES,   /* of `limit` runs, matching the search text or not: start, whether it matches,
                       status, agent's name, version, error type, workflow */
     RUNS_STATUSES, /* the number of runs of each status; no text is searched */
 };

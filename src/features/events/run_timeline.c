@@ -44,7 +44,7 @@ struct summing {
     struct rows ticks; /* struct timeline_tick, of the last lane */
 };
 
-/* Gives the last lane its ticks. */
+/* Moves the collected ticks to the last lane. */
 static void end_lane(struct summing *s)
 {
     struct timeline_lane *lanes = s->lanes.items;

@@ -91,7 +91,7 @@ static int widen(int64_t *limit, struct error *err)
     return 0;
 }
 
-/* Pages of as many rows as `read` takes, until one is not full. */
+/* Calls `read` page by page until a page is not full. */
 static int walk_pages(struct export_run *run,
                       int (*read)(struct export_run *run, int64_t limit, struct error *err),
                       struct error *err)

@@ -161,7 +161,7 @@ struct rollups {
     size_t n_series, series_capacity;
     struct rollup_list levels[ROLLUP_LEVELS];
     struct rollup_list unknown; /* of the level being settled: without a maximum or last value */
-    struct rollup_list kept, empty; /* the same: those with values, and the others */
+    struct rollup_list kept, empty; /* of the same level: rows with values, rows without */
 };
 
 struct rollups *rollups_new(void)

@@ -255,7 +255,7 @@ struct worker_job {
 /* The caller owns *ret. */
 int workers_new(struct workers **ret, struct error *err) MUST_CHECK;
 
-/* From now on jobs are not begun, also those that are queued, and workers_cancel() is true. */
+/* From now on no job is started, not even a queued one, and workers_cancel() is true. */
 void workers_stop(struct workers *w);
 
 /* Stops, and waits for what was begun. Jobs may still be submitted: they are refused. */

@@ -177,7 +177,7 @@ static int read_optional(yyjson_val *root, const char *name, struct arena *arena
     return yyjson_obj_get(root, name) == NULL ? 0 : read_endpoint(root, name, arena, ret, err);
 }
 
-/* Without a list Basic is what every provider knows. */
+/* A provider that publishes no list of methods supports Basic. */
 static bool knows_basic(yyjson_val *methods)
 {
     yyjson_arr_iter each;

@@ -286,7 +286,7 @@ static size_t last_event(const struct intake_origin *origin)
     return origin->first_event + origin->n_events - 1;
 }
 
-/* A record is stored, or rejected, as the last of its events is. */
+/* A record has the verdict of its last event. */
 static enum verdict delivery_verdict(const struct delivery *delivery,
                                      const struct intake_origin *origin)
 {

@@ -119,7 +119,7 @@ static int erase_portion(struct erasure *e, struct db *db, struct position *at, 
     return r;
 }
 
-/* What another process has erased to the end is not begun again. */
+/* If another process has finished erasing the tenant, only its limits are deleted. */
 static int take_turn(struct erasure *e, struct db *db, struct error *err)
 {
     const int64_t tenant_id = e->now.tenant_id;
@@ -127,7 +127,8 @@ static int take_turn(struct erasure *e, struct db *db, struct error *err)
     if (erasure_take(db, tenant_id, &e->turn, err) != 0)
         return -1;
     if (e->turn == ERASURE_LIVES)
-        log_write(LOG_WARNING, "erasure", "tenant %lld is not deleted any longer",
+        log_write(LOG_WARNING, "erasure",
+                  "not erasing tenant %lld: it is no longer marked as deleted",
                   (long long)tenant_id);
     if (e->turn == ERASURE_LIVES || e->turn == ERASURE_ENDED)
         e->next = (struct position){ 0 };

@@ -99,8 +99,9 @@ enum erasure_turn {
     ERASURE_LIVES, /* the tenant is not deleted: a database that has lost changes */
 };
 
-/* Takes the lock that retention takes, too. Two that delete the same rows would each find the
- * other's gone, and take that for the last ones. ERR_INTERNAL if the tenant is not deleted. */
+/* Takes the lock that retention takes, too: of two transactions that delete the same rows, each
+ * would find some rows gone and conclude that it had deleted the last ones. ERR_INTERNAL if the
+ * tenant is not deleted. */
 int erasure_take(struct db *db, int64_t tenant_id, enum erasure_turn *ret,
                  struct error *err) MUST_CHECK;
 

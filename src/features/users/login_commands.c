@@ -33,7 +33,8 @@ STATIC_SHAPE(login_answer, "Login", (),
     TIME(expires_at, .flags = F_REQUIRED));
 /* clang-format on */
 
-/* Sends a request to the service that is signed in to, without a client: it has no token yet. */
+/* Sends a request without a struct client, which would need a token: there is none before the
+ * sign-in. */
 static int send_to(struct invocation *in, const struct remote *to,
                    const struct client_request *request, struct client_reply *ret,
                    struct error *err)

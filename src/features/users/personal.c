@@ -93,7 +93,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
 
     if (create->role == TOKEN_ROLE_PLATFORM_ADMIN && user->role != PLATFORM_ADMIN)
         return err_set(err, ERR_FORBIDDEN,
-                       "'%.*s' is no platform admin: choose the role admin or member",
+                       "'%.*s' is not a platform admin: choose the role admin or member",
                        STR_ARG(user->email));
     if (check_room(db, user->user_id, row.created_at, err) != 0)
         return -1;
@@ -144,7 +144,7 @@ static int add_own(struct api_call *call, struct db *db, struct error *err)
     return call_audit(call, db, "token.add", err);
 }
 
-/* Who signs in by the identity provider has no password to give. */
+/* A user who signs in by the identity provider has no password. */
 static int ask_for_password(struct api_call *call, struct db *db, struct error *err)
 {
     struct user_row user;

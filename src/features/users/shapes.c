@@ -65,8 +65,8 @@ static const char *user_rule_normal_email(struct str *email, struct arena *arena
     return NULL;
 }
 
-/* Who owned an account once still does: a new password or the end of the user is what helps against
- * another person in it. */
+/* Confirming cannot be undone: if another person has access to the account, set a new password or
+ * delete the user. */
 static void check_user_patch(void *value, struct arena *arena, struct problems *problems)
 {
     const struct path_step step = { .name = STR_LIT("email_confirmed") };

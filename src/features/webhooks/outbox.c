@@ -128,7 +128,7 @@ static int fan_out(struct db *db, int64_t tenant_id, struct arena *arena, struct
         return -1;
     if (fan.dropped > 0)
         log_write(LOG_WARNING, "webhook",
-                  "tenant %lld has %d deliveries waiting: %lld more were not made",
+                  "tenant %lld has %d pending deliveries: %lld more were not created",
                   (long long)tenant_id, DELIVERIES_WAITING_MAX, (long long)fan.dropped);
     return 0;
 }

@@ -249,7 +249,7 @@ struct deadline schedule_deadline_outside(const struct schedule *s, const struct
     move_due(s, &search, &d);
     stretch_grace(&search, &d);
     if (search.looks > LOOKS_MAX && d.silent_at <= now) {
-        search.looks = 0; /* in doubt, what holds now decides */
+        search.looks = 0; /* too many windows to check: a window in effect now decides */
         end = windows_end(&search, now);
         d.silent_at = end == TIME_NULL ? d.silent_at : end;
     }

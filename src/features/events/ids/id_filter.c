@@ -178,7 +178,8 @@ static bool write_file(const struct id_filter *f, const char *path, uint32_t tag
     return ok;
 }
 
-/* Read, not mapped: a disk that fails is an answer then. */
+/* Reads the file instead of mapping it, so that a disk error is returned as an error and not raised
+ * as SIGBUS. */
 static bool is_the_one(int fd, size_t size, uint32_t tag)
 {
     uint64_t first[BLOCK_WORDS];

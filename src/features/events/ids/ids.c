@@ -150,8 +150,8 @@ static bool filter_path(const struct ids *ids, const struct id_segment *s, char 
     return true;
 }
 
-/* Numbers come again after a restored backup, contents do not: the first hash of each chunk tells
- * them apart. */
+/* Segment numbers are reused after a backup is restored, so the tag also covers the contents: the
+ * first hash of each chunk. */
 static uint32_t filter_tag(const struct ids *ids, const struct id_segment *s)
 {
     const uint64_t all[] = { (uint64_t)s->segment_no, s->n,
@@ -491,7 +491,8 @@ static void settle_garbage(struct ids *ids)
     }
 }
 
-/* Of a merge that is complete: its inputs' files will not be opened again. */
+/* After a completed merge: moves the output's filter to a file, and removes the files of the
+ * inputs, which will not be opened again. */
 static void settle_filters(struct ids *ids)
 {
     move_filter(ids, ids->merge.output);
@@ -510,8 +511,7 @@ static void check_filters(const struct ids *ids, const struct id_segments *live)
         s->file_lost = true;
         remove_filter(ids, s);
         log_write(LOG_WARNING, "ids",
-                  "%s%lld is damaged: some lookups are slower until the next start, which makes it"
-                  " again",
+                  "%s%lld is damaged: some lookups are slower until the next start rebuilds it",
                   ids->filters, (long long)s->segment_no);
     }
 }

@@ -1,4 +1,4 @@
-/* forgot.c - requests for reset links that wait for their answer, and their mails. */
+/* forgot.c - queues of password reset requests, and of the mails that answer them. */
 #include "features/users/links/links.h"
 
 #include <assert.h>
@@ -159,7 +159,8 @@ static void forgot_post(struct forgot *f, struct str to, struct str text, struct
         drop_mail(m, "too many mails wait to be sent");
 }
 
-/* The oldest, which is being sent from now on; NULL: none, or enough are. */
+/* Takes the oldest mail to send it. NULL: the queue is empty, or SENDING_MAX mails are being
+ * sent. */
 static struct forgot_mail *take_mail(struct forgot *f)
 {
     struct forgot_mail *m = NULL;
