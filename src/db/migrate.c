@@ -145,7 +145,7 @@ static int build_indexes(struct db *db, const struct migration *m, struct error 
     if (db_script(db, "SET lock_timeout = 0", err) != 0)
         return -1;
     r = db_script(db, m->postgres, err);
-    /* as a connection begins (db/postgres/postgres.h) */
+    /* the value that each session begins with (db/postgres/postgres.h) */
     if (db_script(db, "SET lock_timeout = '10s'", r == 0 ? err : NULL) != 0)
         r = -1;
     return r;

@@ -37,9 +37,10 @@ struct postgres {
 };
 
 #define DB_POSTGRES_SET_TIMEOUT "SET statement_timeout = '30s'"
-/* What answers are read by. A plan is made for the tables and the tenant as they are now: one that
- * is kept is made for the average tenant, or for tables that were empty when it was made. But see
- * db_postgres_expect_kept_plans(). So code that is compiled for a plan (JIT) would be used once. */
+/* Session settings. Formats: as the driver parses results. Custom plans: a generic plan is made for
+ * the average tenant, or for tables that were empty at the time; for exceptions see
+ * db_postgres_expect_kept_plans(). No JIT: code compiled for a custom plan would be used only
+ * once. */
 #define DB_POSTGRES_SET_FORMS                                                                      \
     "SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET bytea_output = 'hex';"                       \
     "SET extra_float_digits = 1; SET standard_conforming_strings = on;"                            \

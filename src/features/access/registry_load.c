@@ -124,7 +124,7 @@ static int load_portion(struct registry *r, struct db *db, struct arena *arena, 
     return keys_load_page(db, &from, arena, &ret->portion, err);
 }
 
-/* Reads the wished keys that are still missing; after a load of all keys none are. */
+/* Reads the keys of `wish` that are not loaded yet; after a load of all keys there are none. */
 static int load_missing(struct registry *r, struct db *db, const struct wish *wish,
                         struct arena *arena, struct loaded *ret, struct error *err)
     REQUIRES(r->refresh)

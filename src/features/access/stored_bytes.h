@@ -41,12 +41,12 @@ void stored_bytes_add(struct stored_bytes *s, int64_t tenant_id, int64_t bytes);
 /* Before the commit: stores what was added. */
 int stored_bytes_settle(struct stored_bytes *s, struct db *db, struct error *err) MUST_CHECK;
 
-/* After it: the registry knows it too. After a rollback it is forgotten. */
+/* After the commit: adds the bytes to the registry. After a rollback: drops them. */
 void stored_bytes_committed(struct stored_bytes *s);
 void stored_bytes_forget(struct stored_bytes *s);
 
-/* Tells the registry what is stored, which other processes may have changed: of tenants that have a
- * quota, or of all. */
+/* Updates the registry with the stored bytes, which other processes may have changed: of tenants
+ * with a quota, or of all. */
 int stored_bytes_refresh(struct registry *registry, struct db *db, bool all,
                          struct error *err) MUST_CHECK;
 

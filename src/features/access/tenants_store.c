@@ -12,7 +12,7 @@
 
 #define ANSWER_COLUMNS "slug, name, max_agents, rate_limit, max_bytes, created_at"
 
-/* What a change in registry_changes is about in place of a tenant and an agent. */
+/* Values in registry_changes that stand for a subject other than a tenant and an agent. */
 enum { ABOUT_NO_TENANT = -1, ABOUT_DIRECTIVES = -1, ABOUT_SCHEDULES = -2 };
 
 /* clang-format off */

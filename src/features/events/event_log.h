@@ -20,10 +20,11 @@ struct event_item {
     bool duplicate; /* set by add() */
     int run_status; /* set by add() if it is stored: the run's status after it, enum run_status */
     int64_t run_no, event_no; /* set by add() if it is stored */
-    int64_t run_events;       /* set by add() of PostgreSQL if it is stored: of the run, with it */
-    bool watched;             /* for the caller; not used here */
-    bool no_room; /* the tenant has reached its quota: add() looks for a duplicate and stores
-                     nothing */
+    int64_t run_events; /* set by PostgreSQL's add() if it is stored: the run's number of events,
+                           this one included */
+    bool watched;       /* for the caller; not used here */
+    bool no_room;       /* the tenant has reached its quota: add() looks for a duplicate and stores
+                           nothing */
 };
 
 /* After add(). */
