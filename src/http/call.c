@@ -145,6 +145,38 @@ static void post(struct http_call *call)
     http_loop_destroy_call(call);
 }
 
+static enum http_body_verdict unpack(struct http_call *call)
+{
+    struct buf packed = call->body.bytes;
+    enum http_body_verdict verdict;
+
+    call->body.gzip = false;
+    buf_init(&call->body.bytes, call->x.body_max);
+    verdict = http_inflate(buf_str(&packed), &call->body.bytes, &call->x.charge);
+    http_charge_shrink_body(&call->x.charge, packed.len);
+    buf_done(&packed);
+    call->x.request.body = buf_str(&call->body.bytes);
+    return verdict;
+}
+
+void http_call_handle(const struct http_app *app, struct http_call *call)
+{
+    switch (call->body.gzip ? unpack(call) : BODY_FINE) {
+    case BODY_FINE:
+        app->on_request(app->ctx, &call->x);
+        return;
+    case BODY_CORRUPT:
+        app->on_refused(app->ctx, &call->x, 400, "The body is not valid gzip");
+        return;
+    case BODY_NO_ROOM:
+        call->x.no_room = true;
+        break;
+    case BODY_TOO_LARGE:
+        break;
+    }
+    app->on_too_large(app->ctx, &call->x);
+}
+
 /* The carrier */
 
 static struct http_call *call_of(struct http_exchange *x)

@@ -286,8 +286,6 @@ void http_conn_read_on(struct http_call *call)
 
 static void request_complete(struct http_conn *c)
 {
-    const struct http_app *app = c->loop->app;
-
     if (c->state == CONN_SKIP) {
         assert(c->call == NULL); /* 1 */
         http_conn_enter(c, CONN_IDLE);
@@ -300,7 +298,7 @@ static void request_complete(struct http_conn *c)
     }
     http_conn_enter(c, CONN_BUSY);
     if (!http_large_take(c->loop->large, c->call))
-        app->on_request(app->ctx, &c->call->x);
+        http_call_handle(c->loop->app, c->call);
 }
 
 /* Many clients send all of a body before they read, and must learn that it was too large instead of

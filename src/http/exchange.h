@@ -60,7 +60,7 @@ struct http_request {
     struct str query;       /* after '?', STR_NULL when there is no '?' */
     const struct http_header *headers;
     size_t n_headers;
-    enum http_coding coding; /* of the body as sent; gzip is already inflated in `body` */
+    enum http_coding coding; /* of the body as sent; for on_request, gzip is already inflated */
     bool has_length;         /* Content-Length was given */
     uint64_t length;
     bool has_body;   /* Content-Length > 0 or chunked; the body itself may still be empty */

@@ -51,10 +51,11 @@ enum {
 /* What a connection is doing. Each state is also a list, ordered by when the connection entered
  * it, so that a timer checks only the front. connection.c has the rules. */
 enum http_conn_state {
-    CONN_IDLE,      /* between requests */
-    CONN_HEAD,      /* part of a head has come */
-    CONN_BODY,      /* head complete and not answered, body coming */
-    CONN_SKIP,      /* answered early; the rest of the body is read and dropped */
+    CONN_IDLE, /* between requests */
+    CONN_HEAD, /* part of a head has come */
+    CONN_BODY, /* head complete and not answered, body coming */
+    CONN_SKIP, /* answered early; the rest of the body is read and dropped */
+    /* In those above, input is parsed: takes_input(). */
     CONN_BUSY,      /* the application has the request */
     CONN_WRITE,     /* the reply is queued */
     CONN_HANDSHAKE, /* TLS is being set up: no request yet */
@@ -419,6 +420,10 @@ void http_loop_become_mine(const struct http_loop *loop);
 /* A fresh request with its own id, from the pool when there is one. */
 struct http_call *http_loop_new_call(struct http_loop *loop);
 void http_loop_free_call(struct http_call *call);
+
+/* The request is complete: inflates its body, and calls the application, or has it refused. Any
+ * thread. */
+void http_call_handle(const struct http_app *app, struct http_call *call);
 
 /* Any thread, once the loop has ended. */
 void http_loop_destroy_call(struct http_call *call);

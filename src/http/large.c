@@ -1,8 +1,8 @@
 /* large.c - threads that handle requests with large bodies.
  *
- * Checking a large body takes a millisecond or more, and small requests on the same loop would wait
- * for it. So a loop receives the body, and one of these threads calls the application with the
- * complete request. Its reply comes back as from any other thread.
+ * Inflating and checking a large body takes milliseconds, and small requests on the same loop would
+ * wait for it: a few KiB of gzip may be MiB. So a loop receives the body, and one of these threads
+ * calls the application with the complete request. Its reply comes back as from any other thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { LARGE = 32 * 1024 }; /* bytes of body: some 0.1 ms of work */
 
 bool http_large_take(struct http_large *large, struct http_call *call)
 {
-    if (large == NULL || call->x.request.body.len <= LARGE)
+    if (large == NULL || (!call->body.gzip && call->x.request.body.len <= LARGE))
         return false;
     call->next = NULL;
     lock_acquire(&large->lock);
@@ -51,7 +51,7 @@ static void *run(void *ctx)
 
     thread_begin("muster-large", THREAD_STEADY);
     while ((call = next_call(large)) != NULL)
-        large->app->on_request(large->app->ctx, &call->x);
+        http_call_handle(large->app, call);
     return NULL;
 }
 

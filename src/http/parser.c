@@ -306,36 +306,17 @@ static bool gap_is_bounded(struct http_parser *p, const char *at)
     return p->gap <= GAP_MAX;
 }
 
-static enum http_body_verdict charge(struct http_parser *p, size_t n)
+/* Adds bytes to the body and counts them, as sent, for the caller. */
+static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
 {
-    if (http_charge_body(&p->x->charge, n))
+    if (p->x->drops_body)
+        return http_body_count(p->body, bytes, p->x->body_max);
+    if (http_body_add(p->body, bytes, p->x->body_max) != BODY_FINE)
+        return BODY_TOO_LARGE;
+    if (http_charge_body(&p->x->charge, bytes.len))
         return BODY_FINE;
     p->x->no_room = true;
     return BODY_TOO_LARGE;
-}
-
-/* Adds bytes to the body and counts them, as inflated, for the caller, and what inflates them. */
-static enum http_body_verdict add_body(struct http_parser *p, struct str bytes)
-{
-    size_t before = p->body->bytes.len, overhead = http_body_overhead(p->body);
-    enum http_body_verdict verdict;
-
-    if (p->x->drops_body)
-        return http_body_count(p->body, bytes, p->x->body_max);
-    if (overhead > 0 && charge(p, overhead) != BODY_FINE)
-        return BODY_TOO_LARGE;
-    verdict = http_body_add(p->body, bytes, p->x->body_max);
-    assert(verdict != BODY_FINE || p->body->bytes.len <= p->x->body_max);
-    return verdict == BODY_FINE ? charge(p, p->body->bytes.len - before) : verdict;
-}
-
-/* The body has ended, and is kept without what inflated it. */
-static enum http_body_verdict end_body(struct http_parser *p)
-{
-    const size_t overhead = p->body->inflater == NULL ? 0 : HTTP_INFLATER_BYTES;
-
-    http_charge_shrink_body(&p->x->charge, overhead);
-    return http_body_end(p->body);
 }
 
 static int on_body(llhttp_t *llhttp, const char *at, size_t len)
@@ -493,8 +474,6 @@ static enum http_parse conclude_head(struct http_parser *p)
                           "100-continue");
         p->expects_continue = request->has_body && !p->version_10;
     }
-    if (request->has_body)
-        http_body_begin(p->body, request->coding);
     p->stage = STAGE_BODY;
     return PARSE_HEAD;
 }
@@ -578,12 +557,10 @@ static enum http_parse feed_head(struct http_parser *p, struct str *input)
     return PARSE_MORE;
 }
 
-static enum http_parse body_refused(struct http_parser *p, enum http_body_verdict verdict)
+static enum http_parse too_large(struct http_parser *p)
 {
     p->stage = STAGE_OVER;
-    if (verdict == BODY_TOO_LARGE)
-        return PARSE_TOO_LARGE;
-    return refuse(p, 400, "The body is not valid gzip");
+    return PARSE_TOO_LARGE;
 }
 
 static enum http_parse complete(struct http_parser *p)
@@ -591,8 +568,8 @@ static enum http_parse complete(struct http_parser *p)
     p->stage = STAGE_OVER;
     if (p->discard)
         return PARSE_COMPLETE;
-    if (p->x->request.has_body && !p->x->drops_body && end_body(p) != BODY_FINE)
-        return body_refused(p, BODY_CORRUPT);
+    p->body->gzip =
+        p->x->request.has_body && !p->x->drops_body && p->x->request.coding == CODING_GZIP;
     p->x->request.body = buf_str(&p->body->bytes);
     return PARSE_COMPLETE;
 }
@@ -607,7 +584,7 @@ static enum http_parse feed_counted(struct http_parser *p, struct str *input)
         if (p->x->request.length <= p->x->body_max)
             verdict = add_body(p, str_from(input->data, n));
         if (verdict != BODY_FINE)
-            return body_refused(p, verdict);
+            return too_large(p);
     }
     consume(input, n);
     p->unread -= n;
@@ -625,8 +602,8 @@ static enum http_parse feed_chunked(struct http_parser *p, struct str *input)
     p->gap_from = input->data;
     p->verdict = BODY_FINE;
     r = llhttp_execute(&p->llhttp, input->data, input->len);
-    if (p->verdict == BODY_TOO_LARGE || (p->verdict == BODY_CORRUPT && p->gap <= GAP_MAX))
-        return body_refused(p, p->verdict);
+    if (p->verdict == BODY_TOO_LARGE)
+        return too_large(p);
     if (r == HPE_PAUSED && p->message_complete)
         end = llhttp_get_error_pos(&p->llhttp);
     else if (r != HPE_OK)

@@ -18,17 +18,12 @@ static const struct portal_file *find_file(struct str path)
 static void reply_inflated(struct api_call *call, struct call_file *reply,
                            const struct portal_file *file)
 {
-    /* a small file may be longer when compressed */
-    size_t max = file->len > file->gzip_len ? file->len : file->gzip_len;
-    struct http_body body;
+    struct buf out;
 
-    http_body_init(&body);
-    http_body_begin(&body, CODING_GZIP);
-    (void)http_body_add(&body, reply->bytes, max);
-    reply->bytes = buf_str(&body.bytes);
-    reply->bytes_take = body.bytes.data;
-    body.bytes = (struct buf){ 0 };
-    http_body_done(&body);
+    buf_init(&out, file->len);
+    (void)http_inflate(reply->bytes, &out, NULL);
+    reply->bytes = buf_str(&out);
+    reply->bytes_take = out.data;
     call_reply_file(call, reply);
 }
 

@@ -207,7 +207,7 @@ static const unsigned char hello[] = { 0x1f, 0x8b, 8,    0,    0,    0,    0,   
                                        3,    0xcb, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0, 0x86,
                                        0xa6, 0x10, 0x36, 5,    0,    0,    0 };
 
-TEST(what_inflates_a_body_counts_until_the_body_is_complete)
+TEST(a_body_counts_as_sent_and_then_as_inflated)
 {
     const char *const gzip = (const char *)hello;
     struct budgets budgets;
@@ -219,7 +219,7 @@ TEST(what_inflates_a_body_counts_until_the_body_is_complete)
     CHECK(wire_say(fd, "POST /held HTTP/1.1\r\n" HOST "Content-Encoding: gzip\r\n"
                        "Content-Length: 25\r\n\r\n"));
     CHECK(wire_send(fd, str_from(gzip, 10)));
-    wait_for(&budgets, HTTP_INFLATER_BYTES);
+    wait_for(&budgets, 10);
     CHECK(wire_send(fd, str_from(gzip + 10, sizeof(hello) - 10)));
     (void)wire_held(&w, 0);
     wait_for(&budgets, 5);
