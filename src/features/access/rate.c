@@ -166,33 +166,44 @@ static int64_t others_total(struct rate_window *w, int64_t now_us) REQUIRES(w->l
     return 0;
 }
 
-/* When the counted request with the index `before`, oldest first, leaves the window, own requests
- * and other nodes' together; INT64_MAX: there are not that many. */
+/* How many timestamps are not after this one. A window has up to a million, and each refused
+ * request asks: they are not walked. */
+static size_t stamps_until(const struct rate_window *w, int64_t us) REQUIRES(w->lock)
+{
+    size_t low = 0, high = w->n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (stamp_at(w, middle) <= us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* When more than `before` of those that are counted have left, here or at other nodes, the oldest
+ * first; INT64_MAX: there are fewer. */
 static int64_t leaves_at(const struct rate_window *w, int64_t before) REQUIRES(w->lock)
 {
     const struct others *o = w->others;
-    size_t stamp = 0, second = o == NULL ? RATE_SECONDS : o->first;
+    int64_t own = 0; /* of those counted here, so many leave no later than the second */
 
-    for (;;) {
-        int64_t own_us = INT64_MAX, others_us = INT64_MAX;
+    for (size_t second = o == NULL ? RATE_SECONDS : o->first; second < RATE_SECONDS; second++) {
+        const int64_t others_us = o->leaves_us + (int64_t)second * USEC_PER_SEC;
+        const int64_t more = (int64_t)stamps_until(w, others_us - window_us) - own;
 
-        while (second < RATE_SECONDS && o->counts[second] == 0)
-            second++;
-        if (stamp < w->n)
-            own_us = stamp_at(w, stamp) + window_us;
-        if (second < RATE_SECONDS)
-            others_us = o->leaves_us + (int64_t)second * USEC_PER_SEC;
-        if (own_us <= others_us) {
-            if (before < 1 || own_us == INT64_MAX)
-                return own_us;
-            before--;
-            stamp++;
-        } else {
-            if (before < o->counts[second])
-                return others_us;
-            before -= o->counts[second++];
-        }
+        if (before < more)
+            break;
+        before -= more;
+        own += more;
+        if (before < o->counts[second])
+            return others_us;
+        before -= o->counts[second];
     }
+    return own + before < (int64_t)w->n ? stamp_at(w, (size_t)(own + before)) + window_us
+                                        : INT64_MAX;
 }
 
 struct rate_verdict rate_take(struct rate_window *w, int64_t limit, int64_t now_us)
