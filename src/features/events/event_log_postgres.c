@@ -298,12 +298,17 @@ static int lock_all(struct addition *a, exec_fn *exec, struct error *err)
     return exec(a->db, &select_runs, DB_ARGS_OF(args), read_run, a, err);
 }
 
-/* Has the group retried, after removing deleted runs from the cache. */
+/* The group is tried again, and knows of its runs what turned out to be so: there may be more
+ * tenants with wrong guesses than `doubts` covers. */
 static int try_again(struct addition *a, const char *text, struct error *err)
 {
-    for (size_t i = 0; i < a->n_runs; i++)
-        if (a->runs[i].run_no == 0) /* deleted since it was seen */
-            set_known(&a->log->known, hash_of(a->runs[i].tenant_id, a->runs[i].run_id), 0, 0);
+    for (size_t i = 0; i < a->n_runs; i++) {
+        const struct run_slot *slot = &a->runs[i];
+        const bool is_stored = slot->run_no != 0 && slot->run_no != slot->new_no;
+
+        set_known(&a->log->known, hash_of(slot->tenant_id, slot->run_id),
+                  is_stored ? slot->run_no : 0, is_stored ? slot->state.event_count : 0);
+    }
     return db_contended(a->db, text, err);
 }
 
@@ -525,6 +530,18 @@ static bool is_sure(struct addition *a)
     return can_guess(a) && doubts == 0;
 }
 
+/* Nothing was inserted, and all runs are there: a wrong guess did no harm. */
+static bool has_duplicates_only(const struct addition *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (!a->items[i].no_room && !a->items[i].duplicate)
+            return false;
+    for (size_t i = 0; i < a->n_runs; i++)
+        if (a->runs[i].run_no == 0)
+            return false;
+    return true;
+}
+
 /* Locks the runs of the events, and inserts these. */
 static int lock_and_insert(struct addition *a, struct error *err)
 {
@@ -532,7 +549,7 @@ static int lock_and_insert(struct addition *a, struct error *err)
         return lock_runs(a, err) == 0 ? insert_all(a, err) : -1;
     if (lock_later(a, err) != 0 || insert_all(a, err) != 0)
         return -1;
-    if (are_as_assumed(a))
+    if (are_as_assumed(a) || has_duplicates_only(a))
         return 0;
     /* Another node has stored events of a run, or it was deleted: the next try locks first. */
     atomic_store_explicit(&a->log->doubts, DOUBTS, memory_order_relaxed);
@@ -626,16 +643,16 @@ static int add_by_tenant(struct postgres_log *log, struct db *db, struct event_i
     return 0;
 }
 
-static int postgres_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
-                        struct arena *arena, struct error *err)
+static int postgres_log_add(struct event_log *log, struct db *db, struct event_item *items,
+                            size_t n, struct arena *arena, struct error *err)
 {
     struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
 
     return (db_is_distributed(db) ? add_by_tenant : add_items)(own, db, items, n, arena, err);
 }
 
-static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
-                             struct str run_id, int64_t *ret, struct error *err)
+static int postgres_log_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
+                                 struct str run_id, int64_t *ret, struct error *err)
 {
     const struct db_args args = DB_ARGS(db_int(tenant_id), db_text(run_id));
 
@@ -644,7 +661,7 @@ static int postgres_find_run(struct event_log *log, struct db *db, int64_t tenan
 }
 
 /* What is kept in memory is no part of a transaction. */
-static int postgres_prepare(struct event_log *log, struct db *db, struct error *err)
+static int postgres_log_save(struct event_log *log, struct db *db, struct error *err)
 {
     (void)log;
     (void)db;
@@ -652,7 +669,7 @@ static int postgres_prepare(struct event_log *log, struct db *db, struct error *
     return 0;
 }
 
-static void postgres_committed(struct event_log *log, const struct event_item *items, size_t n)
+static void postgres_log_committed(struct event_log *log, const struct event_item *items, size_t n)
 {
     struct postgres_log *own = CONTAINER_OF(log, struct postgres_log, base);
 
@@ -661,37 +678,37 @@ static void postgres_committed(struct event_log *log, const struct event_item *i
             known_add(&own->known, &items[i]);
 }
 
-static void postgres_rolled_back(struct event_log *log)
+static void postgres_log_rolled_back(struct event_log *log)
 {
     (void)log;
 }
 
-static void postgres_forget(struct event_log *log)
+static void postgres_log_forget(struct event_log *log)
 {
     (void)log;
 }
 
-static void postgres_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+static void postgres_log_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
 {
     (void)log;
     (void)tenant_id;
     (void)run_id;
 }
 
-static void postgres_free(struct event_log *log)
+static void postgres_log_free(struct event_log *log)
 {
     free(CONTAINER_OF(log, struct postgres_log, base));
 }
 
 static const struct event_log_methods postgres_methods = {
-    .free = postgres_free,
-    .add = postgres_add,
-    .prepare = postgres_prepare,
-    .committed = postgres_committed,
-    .rolled_back = postgres_rolled_back,
-    .forget = postgres_forget,
-    .run_gone = postgres_run_gone,
-    .find_run = postgres_find_run,
+    .free = postgres_log_free,
+    .add = postgres_log_add,
+    .save = postgres_log_save,
+    .committed = postgres_log_committed,
+    .rolled_back = postgres_log_rolled_back,
+    .forget = postgres_log_forget,
+    .run_gone = postgres_log_run_gone,
+    .find_run = postgres_log_find_run,
 };
 
 int event_log_postgres_new(struct event_log **ret)
