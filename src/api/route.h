@@ -19,7 +19,8 @@ struct db;
 struct feature;
 
 /* Who may call. Handlers also check the names in the request. The operator is the system user that
- * runs the service: over the unix socket, or from the command line. */
+ * runs the service: over the unix socket, or from the command line. The order matters: access
+ * compares. */
 enum route_auth {
     AUTH_OPEN,      /* everyone */
     AUTH_ANY_KEY,   /* workspace key, agent key or read-only key */

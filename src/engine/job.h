@@ -60,8 +60,9 @@ struct writer_job {
      * it; may be NULL. The sync may still fail: then the process ends. */
     void (*committed)(struct writer_job *job);
 
-    /* A thread of the writer's, or that of writer_expire(), for the submitter. `err` is NULL when
-     * durable, and borrowed otherwise. */
+    /* For the submitter. `err` is NULL when durable: on the thread that syncs (SQLite) or the
+     * writer's. Otherwise it is borrowed, and the thread is the one that met the failure, or that
+     * of writer_expire(). */
     void (*done)(struct writer_job *job, const struct error *err);
     void *owner; /* for the submitter */
 

@@ -39,8 +39,8 @@ struct syncer_options {
     /* The syncer's thread. `err` is NULL when the jobs are durable. */
     void (*synced)(void *ctx, struct job_list *jobs, const struct sync_times *times,
                    const struct error *err);
-    /* The same thread: the state is lower than before, and done() of jobs that cost `told_us` is
-     * about to be called. */
+    /* The same thread: another group may be added. Next, synced() has jobs of this cost (0: none
+     * yet). */
     void (*relaxed)(void *ctx, int64_t told_us);
     void *ctx;
 };

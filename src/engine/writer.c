@@ -420,9 +420,11 @@ static int commit_or_retry(struct writer_thread *t, struct job_list *group, stru
         if (err->code != ERR_BUSY || attempt > RETRIES_MAX || !db_was_contended(t->txn->db))
             return -1;
         metric_add(METRIC_COMMITS_RETRIED, 1);
-        log_write(LOG_WARNING, "writer", "%s: attempt %u of a transaction of %zu events", err->text,
-                  attempt, group->events);
-        pause_before(attempt);
+        log_write(attempt == 1 ? LOG_INFO : LOG_WARNING, "writer",
+                  "%s: attempt %u of a transaction of %zu events", err->text, attempt,
+                  group->events);
+        if (attempt > 1)
+            pause_before(attempt);
     }
 }
 
@@ -640,7 +642,7 @@ void writer_free(struct writer *w)
     free(w);
 }
 
-struct sync_job {
+struct waited_job {
     struct writer_job job;
     sync_job_fn *fn;
     void *ctx;
@@ -652,14 +654,14 @@ struct sync_job {
 
 static int sync_job_apply(struct writer_job *job, struct txn *txn, struct error *err)
 {
-    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
+    struct waited_job *e = CONTAINER_OF(job, struct waited_job, job);
 
     return e->fn(e->ctx, txn->db, err);
 }
 
 static void sync_job_done(struct writer_job *job, const struct error *err)
 {
-    struct sync_job *e = CONTAINER_OF(job, struct sync_job, job);
+    struct waited_job *e = CONTAINER_OF(job, struct waited_job, job);
 
     lock_acquire(&e->lock);
     assert(!e->done);
@@ -670,7 +672,7 @@ static void sync_job_done(struct writer_job *job, const struct error *err)
     lock_release(&e->lock);
 }
 
-static void wait_until_done(struct sync_job *e)
+static void wait_until_done(struct waited_job *e)
 {
     lock_acquire(&e->lock);
     while (!e->done)
@@ -681,13 +683,13 @@ static void wait_until_done(struct sync_job *e)
 int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t asked_us,
                         sync_job_fn *fn, void *ctx, struct error *err)
 {
-    struct sync_job e = { .job = { .apply = sync_job_apply,
-                                   .done = sync_job_done,
-                                   .asked_us = asked_us,
-                                   .budget = budget,
-                                   .unbounded = true },
-                          .fn = fn,
-                          .ctx = ctx };
+    struct waited_job e = { .job = { .apply = sync_job_apply,
+                                     .done = sync_job_done,
+                                     .asked_us = asked_us,
+                                     .budget = budget,
+                                     .unbounded = true },
+                            .fn = fn,
+                            .ctx = ctx };
 
     assert(!thread_is("muster-writer")); /* it would deadlock */
     assert(!thread_is("muster-sync"));
@@ -703,7 +705,7 @@ int writer_run_sync_for(struct writer *writer, struct budget *budget, int64_t as
     return e.err.code == ERR_NONE ? 0 : -1;
 }
 
-int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
+int writer_run_and_wait(struct writer *writer, sync_job_fn *fn, void *ctx, struct error *err)
 {
     return writer_run_sync_for(writer, NULL, 0, fn, ctx, err);
 }

@@ -61,8 +61,8 @@ typedef int sync_job_fn(void *ctx, struct db *db, struct error *err);
 
 /* Returns when the job is durable or has failed; a full queue does not refuse it. Never call it on
  * a loop thread or the writer's. */
-int writer_run_sync(struct writer *writer, sync_job_fn *fn, void *ctx,
-                    struct error *err) MUST_CHECK;
+int writer_run_and_wait(struct writer *writer, sync_job_fn *fn, void *ctx,
+                        struct error *err) MUST_CHECK;
 
 /* The same for a caller with a deadline: fails when the caller has waited for too long since
  * `asked_us`. Both are as in struct writer_job. */

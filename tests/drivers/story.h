@@ -283,7 +283,7 @@ static inline int story_append(struct story *s, struct db *db, const struct stor
     for (int attempt = 0; attempt < 2; attempt++) {
         if (db_begin(db, err) != 0)
             return -1;
-        if (story_add(s, db, events, n, err) == 0 && log->prepare(s->log, db, err) == 0 &&
+        if (story_add(s, db, events, n, err) == 0 && log->save(s->log, db, err) == 0 &&
             db_commit(db, err) == 0) {
             story_committed(s);
             return 0;
@@ -430,7 +430,7 @@ static inline void story_live(struct story *s)
         }
     }
     if (end < 90)
-        story_must(log->prepare(s->log, s->db, &err), &err);
+        story_must(log->save(s->log, s->db, &err), &err);
     if (end < 75) {
         story_must(db_commit(s->db, &err), &err);
         story_committed(s);

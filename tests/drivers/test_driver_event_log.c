@@ -113,7 +113,7 @@ TEST(two_calls_in_one_transaction_know_of_each_other)
         story_must(story_add(&s, s.db, events, 1, &err), &err);
         story_must(story_add(&s, s.db, events, 2, &err), &err);
         CHECK_INT(s.n, 2);
-        story_must(s.log->methods->prepare(s.log, s.db, &err), &err);
+        story_must(s.log->methods->save(s.log, s.db, &err), &err);
         if (end == 0) {
             db_rollback(s.db);
             s.log->methods->rolled_back(s.log);

@@ -34,7 +34,7 @@ static int write_batch(struct writer *w, struct db *db, struct event_item *items
     if (db_begin(db, &w->err) != 0)
         goto out;
     if (log->add(w->story->log, db, items, n, &arena, &w->err) == 0 &&
-        log->prepare(w->story->log, db, &w->err) == 0)
+        log->save(w->story->log, db, &w->err) == 0)
         r = db_commit(db, &w->err);
     if (r != 0)
         db_rollback(db);

@@ -317,6 +317,7 @@ int db_sqlite_exec(struct db *db, const struct db_query *q, struct db_args args,
     /* sqlite3_changes64() alone would repeat the last one's after a SELECT. */
     if (sqlite3_total_changes64(s->handle) != before)
         s->base.changes = sqlite3_changes64(s->handle);
-    /* A sync by another thread comes first: what was committed is waited for. */
+    /* With a syncer (log_fd >= 0) the next db_begin() does this: clients wait for the sync first.
+     */
     return s->log_grew && s->log_fd < 0 ? db_sqlite_after_commit(s, err) : 0;
 }

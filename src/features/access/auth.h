@@ -43,8 +43,8 @@ bool auth_look_up(struct api_call *call);
 /* May the caller use this route and the path's tenant? Fails with 403 or 404. */
 int auth_authorize(struct api_call *call, struct error *err) MUST_CHECK;
 
-/* May the key report for this tenant (STR_NULL: its own) under this agent's name? Fails with 403.
- */
+/* May the key report, or pull, for this tenant (STR_NULL: its own) under this agent's name? Fails
+ * with 403. */
 int auth_may_report(struct api_call *call, struct str client_id, struct str agent_name,
                     struct error *err) MUST_CHECK;
 

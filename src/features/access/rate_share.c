@@ -367,7 +367,7 @@ int rate_share_start(struct rate_share *s, struct writer *writer, struct error *
     x->seen = s->shared;
     x->prunes = true;
     s->writer = writer;
-    r = writer_run_sync(writer, exchange_run, x, err);
+    r = writer_run_and_wait(writer, exchange_run, x, err);
     if (r == 0 && x->nodes > 0)
         atomic_store(&s->nodes, x->nodes);
     free(x);

@@ -56,7 +56,7 @@ struct usage_sums {
  */
 void cost_fill_answer(const struct cost_sum *sum, struct arena *arena, struct usage_sums *ret);
 
-/* A run_spending_fn (features/events/runs.h). Its cost is that of reading the reports of
+/* A run_spending_fn (features/events/runs.h). It takes as long as reading the reports of
  * these runs. */
 int cost_of_runs(const struct engine *e, struct db *db, struct run_spending *of,
                  struct error *err) MUST_CHECK;

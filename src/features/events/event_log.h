@@ -41,8 +41,8 @@ struct event_log_methods {
     int (*add)(struct event_log *log, struct db *db, struct event_item *items, size_t n,
                struct arena *arena, struct error *err);
 
-    /* The last step before a commit. */
-    int (*prepare)(struct event_log *log, struct db *db, struct error *err);
+    /* After add(): stores what the log itself has to, such as the new ids of SQLite. */
+    int (*save)(struct event_log *log, struct db *db, struct error *err);
 
     /* The end of the transaction, which had these items. */
     void (*committed)(struct event_log *log, const struct event_item *items, size_t n);

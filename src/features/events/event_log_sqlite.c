@@ -494,8 +494,8 @@ static int add_all(struct addition *a, struct error *err)
     return 0;
 }
 
-static int sqlite_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
-                      struct arena *arena, struct error *err)
+static int sqlite_log_add(struct event_log *log, struct db *db, struct event_item *items, size_t n,
+                          struct arena *arena, struct error *err)
 {
     struct addition a = { .log = CONTAINER_OF(log, struct sqlite_log, base),
                           .db = db,
@@ -514,12 +514,12 @@ static int sqlite_add(struct event_log *log, struct db *db, struct event_item *i
     return r;
 }
 
-static int sqlite_prepare(struct event_log *log, struct db *db, struct error *err)
+static int sqlite_log_save(struct event_log *log, struct db *db, struct error *err)
 {
     return ids_save(CONTAINER_OF(log, struct sqlite_log, base)->ids, db, err);
 }
 
-static void sqlite_committed(struct event_log *log, const struct event_item *items, size_t n)
+static void sqlite_log_committed(struct event_log *log, const struct event_item *items, size_t n)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
@@ -531,7 +531,7 @@ static void sqlite_committed(struct event_log *log, const struct event_item *ite
     l->committed_run_no = l->next_run_no;
 }
 
-static void sqlite_rolled_back(struct event_log *log)
+static void sqlite_log_rolled_back(struct event_log *log)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
@@ -541,12 +541,12 @@ static void sqlite_rolled_back(struct event_log *log)
     l->next_run_no = l->committed_run_no;
 }
 
-static void sqlite_forget(struct event_log *log)
+static void sqlite_log_forget(struct event_log *log)
 {
     run_cache_clear(&CONTAINER_OF(log, struct sqlite_log, base)->runs);
 }
 
-static void sqlite_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
+static void sqlite_log_run_gone(struct event_log *log, int64_t tenant_id, struct str run_id)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
@@ -554,8 +554,8 @@ static void sqlite_run_gone(struct event_log *log, int64_t tenant_id, struct str
                                                         tenant_id, run_id });
 }
 
-static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
-                           struct str run_id, int64_t *ret, struct error *err)
+static int sqlite_log_find_run(struct event_log *log, struct db *db, int64_t tenant_id,
+                               struct str run_id, int64_t *ret, struct error *err)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
     struct wanted w = { &select_run_id, tenant_id, run_id, false };
@@ -565,7 +565,7 @@ static int sqlite_find_run(struct event_log *log, struct db *db, int64_t tenant_
     return ids_find(l->ids, db, &query, ret, err);
 }
 
-static void sqlite_free(struct event_log *log)
+static void sqlite_log_free(struct event_log *log)
 {
     struct sqlite_log *l = CONTAINER_OF(log, struct sqlite_log, base);
 
@@ -575,14 +575,14 @@ static void sqlite_free(struct event_log *log)
 }
 
 static const struct event_log_methods sqlite_methods = {
-    .free = sqlite_free,
-    .add = sqlite_add,
-    .prepare = sqlite_prepare,
-    .committed = sqlite_committed,
-    .rolled_back = sqlite_rolled_back,
-    .forget = sqlite_forget,
-    .run_gone = sqlite_run_gone,
-    .find_run = sqlite_find_run,
+    .free = sqlite_log_free,
+    .add = sqlite_log_add,
+    .save = sqlite_log_save,
+    .committed = sqlite_log_committed,
+    .rolled_back = sqlite_log_rolled_back,
+    .forget = sqlite_log_forget,
+    .run_gone = sqlite_log_run_gone,
+    .find_run = sqlite_log_find_run,
 };
 
 int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *err)
@@ -593,7 +593,7 @@ int event_log_sqlite_new(struct db *db, struct event_log **ret, struct error *er
     if (ids_new(db, IDS_FLUSH_AT, &l->ids, err) != 0 ||
         db_exec(db, &select_next_event_no, DB_NO_ARGS, db_read_int, &l->next_event_no, err) != 0 ||
         db_exec(db, &select_next_run_no, DB_NO_ARGS, db_read_int, &l->next_run_no, err) != 0) {
-        sqlite_free(&l->base);
+        sqlite_log_free(&l->base);
         return -1;
     }
     l->committed_event_no = l->next_event_no;

@@ -51,7 +51,7 @@ void event_batch_free(struct event_batch *batch)
     free(batch);
 }
 
-/* event_batch_prepare() sets *verdict to VERDICT_DUPLICATE for a duplicate, and to
+/* Keeps *verdict, which event_batch_prepare() sets to VERDICT_DUPLICATE for a duplicate, and to
  * VERDICT_OVER_QUOTA for what has no room. */
 static void event_batch_add(struct event_batch *batch, const struct event_item *item,
                             enum verdict *verdict)
@@ -105,7 +105,7 @@ int event_batch_prepare(struct txn *txn, struct error *err)
             stored_bytes_add(stored_bytes_of(txn), item->tenant_id,
                              event_stored_bytes(item->event));
     }
-    return log->prepare(batch->log, txn->db, err);
+    return log->save(batch->log, txn->db, err);
 }
 
 int event_batch_settle(struct txn *txn, struct error *err)
@@ -250,7 +250,7 @@ static void events_committed(struct writer_job *job)
     ingest_count(CONTAINER_OF(job, struct ingest_request, job));
 }
 
-void ingest_prepare(struct ingest_request *request)
+void ingest_job_init(struct ingest_request *request)
 {
     request->job = (struct writer_job){ .announce = ingest_announce,
                                         .apply = ingest_apply,

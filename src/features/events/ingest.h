@@ -18,7 +18,7 @@ struct tenant_entry;
 
 /* Filled in by the caller; must live until done(). */
 struct ingest_request {
-    struct writer_job job; /* filled in by ingest_prepare() but for done() */
+    struct writer_job job; /* filled in by ingest_job_init() but for done() */
     const struct tenant_entry *tenant;
     const struct telemetry_event *events;
     size_t n;
@@ -29,7 +29,7 @@ struct ingest_request {
 };
 
 /* Fills in the job, for the caller to submit. */
-void ingest_prepare(struct ingest_request *request);
+void ingest_job_init(struct ingest_request *request);
 
 /* After apply(): does the quota leave no room for one of the events? Then the whole request is
  * refused. */

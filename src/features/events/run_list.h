@@ -16,7 +16,7 @@ enum run_order {
     ORDER_AGENT,
     ORDER_VERSION,
     ORDER_ERROR,
-    ORDER_TOKENS, /* the last two: runs.c */
+    ORDER_TOKENS, /* the last two are sorted in run_routes.c */
     ORDER_COST,
 };
 

@@ -21,7 +21,7 @@ enum {
     SCAN_MAX = 10000,
     SEARCH_MAX = 2000, /* the same when texts are searched, which takes longer */
     PAGE_BYTES = 16 << 20,
-    RUN_BYTES = 256 << 10, /* room for the run itself */
+    RUN_ROOM = 256 << 10,  /* room for the run itself */
     PAGE_EVENTS = 40000,   /* more do not fit in PAGE_BYTES */
     SHORT_NARRATIVE = 100, /* events; a read with a deadline does not start on a longer run */
     SHORT_PAGE = 100,      /* runs */
@@ -84,7 +84,7 @@ static int load_narrative(struct api_call *call, struct db *db, int64_t run_no,
                                .run_no = run_no,
                                .after = query->after,
                                .limit = query->limit.has ? query->limit.value : PAGE_EVENTS,
-                               .bytes = PAGE_BYTES - RUN_BYTES,
+                               .bytes = PAGE_BYTES - RUN_ROOM,
                                .from_end = query->from_end,
                                .part = query->q,
                                .level = { query->level >= 0, query->level },

@@ -22,7 +22,7 @@ static int submit_events(struct api_call *call, const struct telemetry_event *ev
                                         .over_quota = over_quota(call),
                                         .verdicts = ARENA_ARRAY(call->arena, enum verdict, n) };
     call->own = request;
-    ingest_prepare(request);
+    ingest_job_init(request);
     return call_submit(call, &request->job, fill, err);
 }
 

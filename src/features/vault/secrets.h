@@ -19,12 +19,10 @@ struct secrets {
     int64_t tenant_id;
 };
 
-/* As rows: struct secret with what is sealed; version 0: no such secret. */
-
 #define SECRET_KIND "secret" /* of their label */
 extern const struct sealed_table secrets_sealed;
 
-/* In the arena. */
+/* Rows are structs with what is sealed; version 0: no such secret. In the arena. */
 int secret_get(struct db *db, int64_t tenant_id, struct str name, struct arena *arena,
                struct secret *ret, struct error *err) MUST_CHECK;
 
@@ -42,7 +40,7 @@ int secrets_named(struct db *db, int64_t tenant_id, const struct secrets_wanted 
 int secrets_list(struct db *db, int64_t tenant_id, struct arena *arena, struct list *ret,
                  struct error *err) MUST_CHECK;
 
-/* ERR_CONFLICT when there are SECRETS_MAX: lists and pulls of configuration read all of them. */
+/* ERR_CONFLICT when there are SECRETS_MAX: lists read all of them. */
 int secrets_check_room(struct db *db, int64_t tenant_id, struct error *err) MUST_CHECK;
 
 /* Adds the secret, or replaces its previous version; ERR_CONFLICT when another process replaced it

@@ -160,7 +160,7 @@ static void store_delivery_result(struct courier *c, struct attempt *a,
     else if (o.delivery.next_at == TIME_NULL)
         o.delivery.state = DELIVERY_DEAD;
     assert((o.delivery.state == DELIVERY_WAITING) == (o.delivery.next_at != TIME_NULL));
-    if (writer_run_sync(c->options.writer, store_outcome, &o, &err) != 0)
+    if (writer_run_and_wait(c->options.writer, store_outcome, &o, &err) != 0)
         log_write(LOG_WARNING, "webhook", "cannot store the result of a delivery: %s", err.text);
 }
 
@@ -376,7 +376,7 @@ static int take_turn(struct courier *c, struct turn *t, struct error *err)
 
     if (r != 0 || !work)
         return r;
-    r = writer_run_sync(c->options.writer, apply_turn, t, err);
+    r = writer_run_and_wait(c->options.writer, apply_turn, t, err);
     if (r == 0 || c->singly > 0)
         c->fan_out_after = t->fan_out_after;
     if (c->singly > 0)
@@ -439,7 +439,7 @@ static int trim_webhook(struct courier *c, const struct due_webhook *webhook, bo
     if (!t.removed)
         r = delivery_store_oldest_kept(c->options.db, webhook, &arena, &t.trim.before, err);
     if (r == 0 && (t.removed || !str_is_null(t.trim.before)))
-        r = writer_run_sync(c->options.writer, trim_some, &t, err);
+        r = writer_run_and_wait(c->options.writer, trim_some, &t, err);
     *ret_more = r == 0 && t.more;
     return r;
 }
@@ -458,7 +458,7 @@ static int trim_step(struct courier *c, struct error *err)
     int r = 0;
 
     if (round->old) {
-        r = writer_run_sync(c->options.writer, delete_old, &more, err);
+        r = writer_run_and_wait(c->options.writer, delete_old, &more, err);
         round->old = r == 0 && more;
         return r;
     }

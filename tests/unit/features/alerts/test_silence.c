@@ -125,7 +125,7 @@ static void tick(struct world *w, int64_t wall_s, int64_t mono_s, int64_t raw_s,
     w->now.raw_us += S(raw_s);
     w->now.healthy = healthy;
     CHECK(watch_tick(w->silence, &w->now, 0, NULL) == 0);
-    CHECK(writer_run_sync(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
+    CHECK(writer_run_and_wait(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
 }
 
 static void ticks(struct world *w, int n)

@@ -52,7 +52,7 @@ static inline void log_add(struct log_world *w, struct event_item *items, size_t
 
     log_must(db_begin(w->db, &err), &err);
     log_must(m->add(w->log, w->db, items, n, &w->arena, &err), &err);
-    log_must(m->prepare(w->log, w->db, &err), &err);
+    log_must(m->save(w->log, w->db, &err), &err);
     log_must(db_commit(w->db, &err), &err);
     m->committed(w->log, items, n);
 }

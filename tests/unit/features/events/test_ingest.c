@@ -155,7 +155,7 @@ static const char *deliver(struct world *w, size_t tenant, const char *events)
                                             .bytes = 100,
                                             .received_at = 1,
                                             .verdicts = verdicts };
-    ingest_prepare(&sent.request);
+    ingest_job_init(&sent.request);
     sent.request.job.done = done;
     w->done = false;
     CHECK(writer_submit(w->writer, &sent.request.job, NULL) == 0);

@@ -47,7 +47,7 @@ static void add_event(int run, int second)
     item.event = world_read(&w, &telemetry_event_shape, body_of(run, second, members.data));
     must(db_begin(w.db, &err), &err);
     must(m->add(event_log, w.db, &item, 1, &w.arena, &err), &err);
-    must(m->prepare(event_log, w.db, &err), &err);
+    must(m->save(event_log, w.db, &err), &err);
     must(db_commit(w.db, &err), &err);
     m->committed(event_log, &item, 1);
 }
