@@ -268,3 +268,24 @@ def test_what_is_declared_again_replaces_what_was_declared_before(tenant):
     for labels in ({"a": "1", "b": "2"}, {"b": "2", "a": "1"}, {"b": "2", "c": "3"},
                    {"b": "other", "c": "3"}, {"d": ""}, {}, {"a": "1"}):  # fmt: skip
         assert declare(**labels) == labels
+
+
+def test_a_registration_outlives_a_kill(own_server):
+    tenant = own_server.add_tenant()
+    register(tenant.client, **FULL)
+    tenant.client.close()
+    own_server.kill()
+    own_server.start()
+    tenant.client = own_server.client(tenant.token)
+    assert len(kpis(tenant)) == len(catalog(tenant)) == 3
+    assert register(tenant.client, **FULL)["status"] == "updated"
+    tenant.client.close()
+
+
+@pytest.mark.parametrize("order", ["name", "trouble"])
+def test_a_page_of_agents_is_not_longer_for_long_versions(tenant, order):
+    for n in range(20):
+        register(tenant.client, agent_name=f"agent-{n}", agent_version="v" * 900_000)
+    page = tenant.client.get(tenant.path(f"agents?limit=50&order={order}"))
+    assert page.status == 200, page.body[:200]
+    assert [len(agent["agent_version"]) for agent in page.json()["agents"]] == [1024] * 20

@@ -18,7 +18,8 @@ enum { BYTES_MAX = 16 << 20, SCAN_MAX = 10000 };
 #define AGENTS AGENTS_BY("agents a")
 #define AGENTS_BY(source)                                                                          \
     "SELECT a.agent_id, COALESCE(a.full_name, a.agent_name) AS agent_name,"                        \
-    " a.registered_version, substr(a.description, 1, 1024) AS description, a.enabled,"             \
+    " substr(a.registered_version, 1, 1024) AS registered_version,"                           \
+    " substr(a.description, 1, 1024) AS description, a.enabled,"             \
     " a.interval_seconds, a.first_seen_at,"                                                        \
     " s.last_seen_at, a.registered_at, a.muted_until," SCHEDULE_COLUMNS                            \
     " FROM " source " JOIN agent_signs s"                                                          \
