@@ -15,17 +15,45 @@
 
 enum { DIGITS_MAX = 4300 }; /* Python refuses to read more */
 
-static bool is_space(char c)
+static const struct str wide_spaces[] = {
+    STR_INIT("\xc2\x85"),     STR_INIT("\xc2\xa0"),     STR_INIT("\xe1\x9a\x80"),
+    STR_INIT("\xe2\x80\xa8"), STR_INIT("\xe2\x80\xa9"), STR_INIT("\xe2\x80\xaf"),
+    STR_INIT("\xe2\x81\x9f"), STR_INIT("\xe3\x80\x80"), STR_INIT("\xe2\x80\x80"),
+    STR_INIT("\xe2\x80\x81"), STR_INIT("\xe2\x80\x82"), STR_INIT("\xe2\x80\x83"),
+    STR_INIT("\xe2\x80\x84"), STR_INIT("\xe2\x80\x85"), STR_INIT("\xe2\x80\x86"),
+    STR_INIT("\xe2\x80\x87"), STR_INIT("\xe2\x80\x88"), STR_INIT("\xe2\x80\x89"),
+    STR_INIT("\xe2\x80\x8a"),
+};
+
+/* Bytes of the white space that `s` begins with (or ends in), or 0. */
+static size_t space_len(struct str s, bool at_end)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+    unsigned char c;
+
+    if (s.len == 0)
+        return 0;
+    c = (unsigned char)s.data[at_end ? s.len - 1 : 0];
+    if (c == ' ' || (c >= '\t' && c <= '\r'))
+        return 1;
+    if (c < 0x80)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(wide_spaces); i++) {
+        size_t n = wide_spaces[i].len;
+
+        if (n <= s.len && memcmp(s.data + (at_end ? s.len - n : 0), wide_spaces[i].data, n) == 0)
+            return n;
+    }
+    return 0;
 }
 
 static struct str trim(struct str s)
 {
-    while (s.len > 0 && is_space(s.data[0]))
-        s = str_from(s.data + 1, s.len - 1);
-    while (s.len > 0 && is_space(s.data[s.len - 1]))
-        s.len--;
+    size_t n;
+
+    while ((n = space_len(s, false)) > 0)
+        s = str_from(s.data + n, s.len - n);
+    while ((n = space_len(s, true)) > 0)
+        s.len -= n;
     return s;
 }
 
@@ -121,21 +149,36 @@ static bool is_real_text(struct str s)
     return s.len == 0;
 }
 
-/* Also inf and nan. Single underscores between digits do not count. */
-static bool lax_real(struct str s, struct arena *arena, double *ret)
+/* Without its underscores, which must be single and inside; STR_NULL without any. */
+static struct str without_underscores(struct str s, struct arena *arena)
 {
-    char *text;
+    char *copy;
     size_t n = 0;
 
-    s = trim(s);
-    text = arena_alloc(arena, s.len + 1);
-    for (size_t i = 0; i < s.len; i++)
-        if (s.data[i] != '_' || i == 0 || i + 1 == s.len || !is_digit(s.data[i - 1]) ||
-            !is_digit(s.data[i + 1]))
-            text[n++] = s.data[i];
-    text[n] = '\0';
-    *ret = strtod(text, NULL);
-    return is_real_text(str_from(text, n));
+    if (memchr(s.data, '_', s.len) == NULL || s.data[0] == '_' || s.data[s.len - 1] == '_')
+        return STR_NULL;
+    copy = arena_alloc(arena, s.len);
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.data[i] != '_')
+            copy[n++] = s.data[i];
+        else if (s.data[i - 1] == '_')
+            return STR_NULL;
+    }
+    return str_from(copy, n);
+}
+
+/* Also inf and nan. */
+static bool lax_real(struct str s, struct arena *arena, double *ret)
+{
+    struct str trimmed = trim(s);
+
+    if (!is_real_text(trimmed)) {
+        trimmed = without_underscores(s, arena);
+        if (str_is_null(trimmed) || !is_real_text(trimmed))
+            return false;
+    }
+    *ret = strtod(arena_cstr(arena, trimmed), NULL);
+    return true;
 }
 
 static bool lax_bool(struct str s, bool *ret)
