@@ -141,6 +141,8 @@ int file_replace(const char *path, struct str bytes, struct error *err)
             : fail(err, "write", path);
     if (fd >= 0)
         (void)close(fd);
+    if (r != 0 && fd >= 0)
+        (void)unlink(draft);
     return r == 0 ? file_sync_directory_of(path, err) : r;
 }
 
