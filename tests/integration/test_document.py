@@ -195,7 +195,9 @@ def test_an_edit_names_its_base_and_versions_have_pages(tenant):
         assert ([v["version"] for v in page["versions"]], page["next"]) == (versions, following)
     assert admin.get(base + "/versions/2").json()["document"] == "text 2"
     assert admin.get(base + "/versions/9").status == 404
-    for path in ("versions/0", "versions/x"):
+    compared = admin.get(base + "/diff?from=1&to=2").json()["diff"]
+    assert {"-text 1", "+text 2"} <= set(compared.splitlines()), compared
+    for path in ("versions/0", "versions/x", "diff?from=0&to=1", "diff?from=1"):
         assert admin.get(f"{base}/{path}").status == 422, path
     too_large = admin.request("PUT", base, {"document": "x" * (MIB + 1)})
     assert too_large.json()["detail"][0]["loc"] == ["body", "document"]

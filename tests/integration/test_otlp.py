@@ -1,11 +1,15 @@
 """OTLP/HTTP: traces as runs, usage and errors of spans, and what is refused, in both encodings."""
 
+import contextlib
+import http.client
 import json
+import threading
 import uuid
 
 import pytest
 from muster import ROOT
 from otlp import Json, Protobuf, chunk, log, span
+from waiting import until
 
 TRACES, LOGS = "/v1/traces", "/v1/logs"
 SERVICE = {"service.name": "researcher", "service.version": "1.2"}
@@ -372,3 +376,31 @@ def test_the_example_of_the_document_is_stored(tenant, path):
     sent = operation["requestBody"]["content"]["application/json"]["example"]
     answer = tenant.client.post(path, sent)
     assert (answer.status, answer.json()) == (200, {})
+
+
+def test_what_was_answered_200_is_there_after_a_kill(own_server):
+    tenant, sent, acked = own_server.add_tenant(), [], []
+
+    def send_until_the_end():
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while True:
+                sent.append(new_trace())
+                spans = [span(sent[-1], 1), span(sent[-1], 2, parent=1), span(sent[-1], 3, parent=2)]
+                assert send(tenant.client, Protobuf, spans).status == 200
+                acked.append(sent[-1])
+
+    sender = threading.Thread(target=send_until_the_end)
+    sender.start()
+    until(lambda: len(acked) >= 20 or not sender.is_alive())
+    own_server.kill()
+    sender.join()
+    assert len(acked) >= 20 and len(sent) - len(acked) == 1
+    own_server.start()
+    tenant.client = own_server.client(tenant.token)
+    for trace in acked:
+        found = narrative(tenant, trace)
+        assert (found["run"]["status"], len(found["events"])) == ("completed", 4), trace
+    again = [span(sent[-1], 1), span(sent[-1], 2, parent=1), span(sent[-1], 3, parent=2)]
+    assert send(tenant.client, Protobuf, again).status == 200  # stored or not, once is enough
+    assert len(narrative(tenant, sent[-1])["events"]) == 4
+    tenant.client.close()
