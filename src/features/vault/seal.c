@@ -119,7 +119,7 @@ int vault_open_next(struct vault_opener *o, const struct vault_label *label, str
 
     if (sealed.len < VAULT_OVERHEAD || head[0] != FORM)
         return not_sealed(label, err);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < VAULT_VERSION_BYTES; i++)
         version |= (int64_t)head[1 + i] << 8 * i;
     if (version == 0)
         return not_sealed(label, err);
