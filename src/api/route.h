@@ -19,8 +19,7 @@ struct db;
 struct feature;
 
 /* Who may call. Handlers also check the names in the request. The operator is the system user that
- * runs the service: over the unix socket, or from the command line. The order matters: access
- * compares. */
+ * runs the service (unix socket, command line). The order matters: features/access compares. */
 enum route_auth {
     AUTH_OPEN,      /* everyone */
     AUTH_ANY_KEY,   /* workspace key, agent key or read-only key */

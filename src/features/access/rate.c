@@ -188,7 +188,7 @@ static size_t stamps_until(const struct rate_window *w, int64_t us) REQUIRES(w->
 static int64_t leaves_at(const struct rate_window *w, int64_t before) REQUIRES(w->lock)
 {
     const struct others *o = w->others;
-    int64_t own = 0; /* of those counted here, so many leave no later than the second */
+    int64_t own = 0; /* number of timestamps here that leave no later than the second */
 
     for (size_t second = o == NULL ? RATE_SECONDS : o->first; second < RATE_SECONDS; second++) {
         const int64_t others_us = o->leaves_us + (int64_t)second * USEC_PER_SEC;

@@ -112,7 +112,8 @@ static void run_for(struct world *w, int64_t seconds, int64_t step_s)
         w->wall_us = now.wall_us;
         w->mono_us = now.mono_us;
         CHECK(watch_tick(w->stuck, &now, w->epoch_us, NULL) == 0);
-        CHECK(writer_run_and_wait(w->writer, nothing, NULL, NULL) == 0); /* after what was submitted */
+        CHECK(writer_run_and_wait(w->writer, nothing, NULL, NULL) ==
+              0); /* after what was submitted */
     }
 }
 
