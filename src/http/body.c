@@ -1,10 +1,12 @@
 /* body.c - a request's body as it arrives, and inflated when it is complete. */
 #include <assert.h>
+#include <stdlib.h>
 
 #define ZLIB_CONST
 #include <zlib.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "http/parser.h"
 
 enum { KEEP_MAX = 16 * 1024, INFLATE_STEP = 16 * 1024, GZIP_ONLY = 15 + 16 };
@@ -47,6 +49,18 @@ enum http_body_verdict http_body_add(struct http_body *body, struct str bytes, s
     return BODY_FINE;
 }
 
+static void *zlib_alloc(void *ctx, unsigned items, unsigned size)
+{
+    (void)ctx;
+    return mem_alloc((size_t)items * size);
+}
+
+static void zlib_free(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
 /* One call of inflate() with room for at most one byte more than `ret` may have: the byte that
  * tells "just full" from "too much" falls into a scratch byte. */
 static int inflate_step(struct z_stream_s *z, struct buf *ret)
@@ -80,7 +94,10 @@ static enum http_body_verdict verdict_of(int r, const struct z_stream_s *z)
 
 enum http_body_verdict http_inflate(struct str packed, struct buf *ret, struct http_charge *charge)
 {
-    struct z_stream_s z = { .next_in = (const Bytef *)packed.data, .avail_in = (uInt)packed.len };
+    struct z_stream_s z = { .next_in = (const Bytef *)packed.data,
+                            .avail_in = (uInt)packed.len,
+                            .zalloc = zlib_alloc,
+                            .zfree = zlib_free };
     enum http_body_verdict verdict = BODY_FINE;
     bool ended = false;
 

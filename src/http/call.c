@@ -172,6 +172,7 @@ void http_call_handle(const struct http_app *app, struct http_call *call)
         call->x.no_room = true;
         break;
     case BODY_TOO_LARGE:
+    default:
         break;
     }
     app->on_too_large(app->ctx, &call->x);

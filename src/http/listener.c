@@ -111,7 +111,7 @@ static int remove_stale(const char *path, struct error *err)
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? 0 : fail(err, "look at", path);
     if (!S_ISSOCK(st.st_mode))
-        return err_set(err, ERR_CONFLICT, "%s exists and is not a socket", path);
+        return err_set(err, ERR_CONFLICT, "%s is there and is not a socket", path);
     if (unlink(path) != 0 && errno != ENOENT)
         return fail(err, "replace", path);
     return 0;

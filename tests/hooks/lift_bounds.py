@@ -53,8 +53,8 @@ LIFTS = {
          f'{lifted("A4", "448 << 20")}larger(key_share(tenant), API_REPLY_MAX));'),
     ],
     "A5": [  # a narrative and a list of runs are read whole
-        ("features/events/run_routes.c", ".bytes = PAGE_BYTES - RUN_BYTES,",
-         f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES - RUN_BYTES),'),
+        ("features/events/run_routes.c", ".bytes = PAGE_BYTES - RUN_ROOM,",
+         f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES - RUN_ROOM),'),
         ("features/events/run_routes.c", ".bytes = PAGE_BYTES,",
          f'.bytes = {lifted("A5", "1 << 30")}PAGE_BYTES),'),
     ],

@@ -15,9 +15,9 @@ from stored import change, stored
 FACTOR = "/api/v1/auth/second-factor"
 KEY_LINE = 45
 LOST = "2 secrets, 1 webhook secret, 1 second factor and the audit log's signing"
-MISSING = f", which protects {LOST}: restore it, "
-WRONG = f"cannot be opened with this master key; the right one protects {LOST}: restore it"
-WAY_ON = "or give that up with `muster vault reset --confirm`"
+MISSING = f": with it are lost {LOST}: restore it, "
+WRONG = f"cannot be opened with this master key; without the right one are lost {LOST}: restore that"
+WAY_ON = "or go on with `muster vault reset --confirm`"
 
 
 def key_file(server):

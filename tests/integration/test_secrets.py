@@ -153,7 +153,7 @@ def test_a_start_without_the_right_master_key_is_refused_with_a_sentence(own_ser
     path.write_text(base64.b64encode(os.urandom(32)).decode())
     refused_start(own_server, "cannot be opened with this master key")
     path.unlink()
-    refused_start(own_server, "restore it, or give that up with `muster vault reset --confirm`")
+    refused_start(own_server, "restore it, or go on with `muster vault reset --confirm`")
     assert not path.exists()
     path.write_text(good)
     path.chmod(0o600)

@@ -90,7 +90,7 @@ static int verify_audit(struct api_call *call, struct error *err)
 
     v->proof.kept = str_is_null(query->head) ? NULL : &query->kept;
     if (v->proof.kept != NULL && v->proof.kept->tenant_id != chain_of(call))
-        return err_set(err, ERR_CONFLICT, "this head belongs to another workspace's audit log");
+        return err_set(err, ERR_CONFLICT, "this head is of another workspace's audit log");
     call->own = v;
     return call_read(call, verify_some, verified_some, err);
 }

@@ -140,7 +140,7 @@ static int check_settings(const struct settings *s, struct error *err)
                        s->oidc_issuer);
     if (s->oidc_client_id[0] == '\0')
         return err_set(err, ERR_INVALID,
-                       "oidc_client_id is empty: give the id that the provider knows this "
+                       "oidc_client_id: '' is no client: give the id that the provider knows this "
                        "service by");
     if (s->public_url[0] == '\0')
         return err_set(err, ERR_INVALID,

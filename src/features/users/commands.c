@@ -58,9 +58,8 @@ static int user_add_bind(struct invocation *in, struct str *ret, struct error *e
     const struct user *user = NULL;
 
     if (in_tenant == (strcmp(command_value(in, "role"), "platform_admin") == 0))
-        return err_set(
-            err, ERR_INVALID,
-            "--role must be platform_admin without --tenant, and admin or member with it");
+        return err_set(err, ERR_INVALID,
+                       "--role is platform_admin without --tenant, and admin or member with it");
     if (in_tenant && find_user(in, &user, err) != 0)
         return -1;
     request_hang_up(in); /* typing the password may take long */
@@ -224,9 +223,8 @@ static int user_invite_bind(struct invocation *in, struct str *ret, struct error
     const bool in_tenant = command_value(in, "tenant") != NULL;
 
     if (in_tenant == (strcmp(command_value(in, "role"), "platform_admin") == 0))
-        return err_set(
-            err, ERR_INVALID,
-            "--role must be platform_admin without --tenant, and admin or member with it");
+        return err_set(err, ERR_INVALID,
+                       "--role is platform_admin without --tenant, and admin or member with it");
     *ret = request_bind(in, in_tenant ? &tenant_invite_shape : &platform_invite_shape);
     return 0;
 }

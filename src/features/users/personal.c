@@ -93,7 +93,7 @@ static int add_for(struct api_call *call, struct db *db, const struct user_row *
 
     if (create->role == TOKEN_ROLE_PLATFORM_ADMIN && user->role != PLATFORM_ADMIN)
         return err_set(err, ERR_FORBIDDEN,
-                       "'%.*s' is not a platform admin: choose the role admin or member",
+                       "'%.*s' is no platform admin: choose the role admin or member",
                        STR_ARG(user->email));
     if (check_room(db, user->user_id, row.created_at, err) != 0)
         return -1;

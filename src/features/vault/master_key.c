@@ -179,9 +179,8 @@ static int refuse_start(struct db *db, const char *why, const char *way, struct 
 
     if (sealed_count(db, &lost, err) != 0)
         return -1;
-    return err_set(err, ERR_NOT_FOUND,
-                   "%s %s: %s, or give that up with `muster vault reset --confirm`", why,
-                   vault_losses_text(&lost, &arena), way);
+    return err_set(err, ERR_NOT_FOUND, "%s %s: %s, or go on with `muster vault reset --confirm`",
+                   why, vault_losses_text(&lost, &arena), way);
 }
 
 /* Is there nothing that a new master key would leave behind, nor another node that has the old one?
@@ -221,7 +220,7 @@ static int load_key_file(struct vault *v, struct db *db, vault_reset_fn *told, b
         return -1;
     if (platform.version != 0 && !may)
         return refuse_start(
-            db, arena_printf(&arena, "no master key at '%s', which protects", v->path).data,
+            db, arena_printf(&arena, "no master key at '%s': with it are lost", v->path).data,
             "restore it", err);
     if (platform.version != 0) {
         log_write(LOG_WARNING, "vault",
@@ -254,9 +253,9 @@ static int rewrap_all(struct vault *v, struct db *db, struct error *err)
             r = err->code != ERR_SCHEMA
                     ? -1
                     : refuse_start(db,
-                                   "the data cannot be opened with this master key; the right one "
-                                   "protects",
-                                   "restore it", err);
+                                   "the data cannot be opened with this master key; without the "
+                                   "right one are lost",
+                                   "restore that", err);
     rwlock_unshared(&v->lock); /* still starting */
     if (r == 0 && v->ring->n_live > 1)
         r = wrap_all(v, db, &n, err);

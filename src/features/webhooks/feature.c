@@ -130,10 +130,10 @@ static int check_mail_settings(const struct settings *settings, struct arena *ar
                        settings->smtp_from);
     if (has_user && settings->smtp_password_file[0] == '\0')
         return err_set(err, ERR_INVALID,
-                       "smtp_password_file is empty: smtp_user needs a file with the password");
+                       "smtp_password_file: '' is no file: smtp_user needs one with the password");
     if (!has_user && settings->smtp_password_file[0] != '\0')
         return err_set(err, ERR_INVALID,
-                       "smtp_user is empty: smtp_password_file needs the name of the user "
+                       "smtp_user: '' is no user: smtp_password_file needs the name of the user "
                        "whose password it has");
     return has_user ? check_password_file(settings->smtp_password_file, err) : 0;
 }

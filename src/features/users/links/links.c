@@ -316,10 +316,10 @@ int links_find(struct db *db, struct str token, int64_t now, struct arena *arena
 static int refuse_taken(const struct link_row *link, bool confirmed, struct error *err)
 {
     if (confirmed)
-        return err_set(err, ERR_CONFLICT, "An account for '%.*s' exists already: sign in with it",
+        return err_set(err, ERR_CONFLICT, "There is an account for '%.*s' by now: sign in with it",
                        STR_ARG(link->email));
     return err_set(err, ERR_CONFLICT,
-                   "An account for '%.*s' exists already, and it is not confirmed that it is "
+                   "There is an account for '%.*s' by now, and it is not confirmed that it is "
                    "yours: ask a platform admin for a reset link (muster user reset-link), which "
                    "gives it to you",
                    STR_ARG(link->email));

@@ -320,10 +320,10 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
         return -1;
     if (str_is_null(row.user_id) || row.active)
         return err_set(err, ERR_CONFLICT,
-                       row.active ? "The second factor is already active"
-                                  : "No second factor is being set up: request a key first");
+                       row.active ? "The second factor is active already"
+                                  : "No second factor was begun: ask for a key first");
     if (now - row.created_at > (int64_t)CONFIRM_S * USEC_PER_SEC)
-        return err_set(err, ERR_CONFLICT, "The setup began more than 15 minutes ago: start again");
+        return err_set(err, ERR_CONFLICT, "That was begun more than 15 minutes ago: begin again");
     if (match_code(vault_of(call->api->engine), db, &row, normal_code(body->code, room), &check,
                    err) != 0)
         return -1;
@@ -333,7 +333,7 @@ int factor_confirm(struct api_call *call, struct db *db, struct error *err)
                                 "the device and the service");
     if (db_run_or(db, &confirm_factor,
                   DB_ARGS(db_text(call->caller->user->user_id), db_int(check.step), db_int(now)),
-                  err, ERR_CONFLICT, "The second factor is already active") != 0)
+                  err, ERR_CONFLICT, "The second factor is active already") != 0)
         return -1;
     return make_recovery_codes(call, db, err);
 }
