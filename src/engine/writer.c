@@ -423,8 +423,7 @@ static int commit_or_retry(struct writer_thread *t, struct job_list *group, stru
         log_write(attempt == 1 ? LOG_INFO : LOG_WARNING, "writer",
                   "%s: attempt %u of a transaction of %zu events", err->text, attempt,
                   group->events);
-        if (attempt > 1)
-            pause_before(attempt);
+        pause_before(attempt);
     }
 }
 
