@@ -11,4 +11,10 @@ CREATE TABLE next_things (
 );
 
 -- Of the manifest of distributed tables: tests/cluster/test_citus.py takes it away before.
-CREATE TABLE IF NOT EXISTS rate_windows (name TEXT NOT NULL PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS rate_windows (
+    name TEXT   NOT NULL,
+    node TEXT   NOT NULL,
+    at   BIGINT NOT NULL,
+    n    BIGINT NOT NULL,
+    PRIMARY KEY (name, node, at)
+);
