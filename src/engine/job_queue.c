@@ -537,7 +537,7 @@ static size_t writers_of(const struct job_queue *q, const struct budget *tenant)
     return n;
 }
 
-/* The tenant whose expensive jobs already occupy all writers but one; NULL: there is none. */
+/* The tenant whose expensive jobs occupy all writers but one, or NULL. */
 static const struct budget *tenant_at_its_most(const struct job_queue *q)
 {
     for (size_t i = 0; q->n_writers > 1 && i < q->n_writers; i++)

@@ -183,8 +183,8 @@ static size_t stamps_until(const struct rate_window *w, int64_t us) REQUIRES(w->
     return low;
 }
 
-/* When more than `before` of those that are counted have left, here or at other nodes, the oldest
- * first; INT64_MAX: there are fewer. */
+/* The time at which more than `before` of the counted requests, of this node and the others, will
+ * have left the window; INT64_MAX if there are not that many. */
 static int64_t leaves_at(const struct rate_window *w, int64_t before) REQUIRES(w->lock)
 {
     const struct others *o = w->others;
